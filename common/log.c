@@ -1,0 +1,133 @@
+/*
+ * Log records. Nothing that came from outside may break out of its line, and no secret may
+ * get through.
+ */
+#include <config.h>
+
+#include "common/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECRETS_MAX 64
+
+static struct {
+	const char *program;
+	enum log_level level;
+	log_sink sink;
+	void *arg;
+	char *secrets[SECRETS_MAX];
+	size_t secret_count;
+} log_state = { .program = "hermes-acp", .level = LOG_LEVEL_WARNING };
+
+static const char *const level_names[] = { "ERROR", "WARNING", "INFO", "DEBUG" };
+
+void
+log_open(const char *program, enum log_level level, log_sink sink, void *arg)
+{
+	log_state.program = program;
+	log_state.level = level;
+	log_state.sink = sink;
+	log_state.arg = arg;
+}
+
+void
+log_set_level(enum log_level level)
+{
+	log_state.level = level;
+}
+
+enum log_level
+log_get_level(void)
+{
+	return log_state.level;
+}
+
+void
+log_sink_fd(enum log_level level, const char *record, size_t length, void *arg)
+{
+	char line[LOG_RECORD_MAX + 64];
+	struct tm tm;
+	time_t now = time(NULL);
+	size_t n;
+	ssize_t ignored;
+
+	(void)level;
+	gmtime_r(&now, &tm);
+	n = strftime(line, sizeof line, "%Y-%m-%dT%H:%M:%SZ ", &tm);
+	if (length > sizeof line - n)
+		length = sizeof line - n;
+	memcpy(line + n, record, length);
+	ignored = write(*(int *)arg, line, n + length);
+	(void)ignored;
+}
+
+void
+secret_register(const char *secret)
+{
+	size_t i;
+
+	if (secret == NULL || strlen(secret) < 8 || log_state.secret_count == SECRETS_MAX)
+		return;
+	for (i = 0; i < log_state.secret_count; i++)
+		if (strcmp(log_state.secrets[i], secret) == 0)
+			return;
+	log_state.secrets[log_state.secret_count] = strdup(secret);
+	if (log_state.secrets[log_state.secret_count] != NULL)
+		log_state.secret_count++;
+}
+
+void
+secret_mask(char *text)
+{
+	size_t i, length;
+	char *place;
+
+	for (i = 0; i < log_state.secret_count; i++) {
+		length = strlen(log_state.secrets[i]);
+		while ((place = strstr(text, log_state.secrets[i])) != NULL) {
+			memcpy(place, "***", 3);
+			memmove(place + 3, place + length, strlen(place + length) + 1);
+		}
+	}
+}
+
+/* Copies `text` with control bytes as \xNN; leaves room for a newline. */
+static size_t
+escape(char *out, size_t size, const char *text)
+{
+	size_t used = 0;
+	unsigned char byte;
+
+	for (; *text != '\0' && used + 6 < size; text++) {
+		byte = (unsigned char)*text;
+		if (byte < 0x20 || byte == 0x7f)
+			used += (size_t)snprintf(out + used, size - used, "\\x%02x", byte);
+		else
+			out[used++] = (char)byte;
+	}
+	out[used++] = '\n';
+	return used;
+}
+
+void
+log_write(enum log_level level, const char *subsystem, const char *format, ...)
+{
+	char text[LOG_RECORD_MAX - 64], record[LOG_RECORD_MAX];
+	va_list arguments;
+	int n;
+
+	if (level > log_state.level || log_state.sink == NULL)
+		return;
+	n = snprintf(text, sizeof text, "[%s] %s[%ld] %s: ", level_names[level],
+	    log_state.program, (long)getpid(), subsystem);
+	va_start(arguments, format);
+	vsnprintf(text + n, sizeof text - (size_t)n, format, arguments);
+	va_end(arguments);
+	secret_mask(text);
+	log_state.sink(level, record, escape(record, sizeof record, text), log_state.arg);
+}

@@ -1,0 +1,210 @@
+/*
+ * The catalogue worker and its settings. The supervisor must be able to work without it:
+ * after a second it does.
+ */
+#include <config.h>
+
+#include "supervisor/catalogue.h"
+#include "supervisor/worker_hello.h"
+#include "supervisor/worker_process.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "common/monotonic.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANSWER_MS 1000
+#define DELAY_FIRST_MS 250
+#define DELAY_MOST_MS 8000
+
+struct catalogue {
+	struct worker_list *list;
+	struct worker_process *worker;
+	struct event *answer_timer, *start_timer;
+	char *setup;
+	size_t setup_length;
+	struct settings settings;
+	void (*changed)(void *arg);
+	void *arg;
+	int64_t delay;
+	bool hello, ready, stopped;
+};
+
+static void start(struct catalogue *catalogue);
+
+static void
+replace(char **place, const char *text)
+{
+	free(*place);
+	*place = text != NULL ? strdup(text) : NULL;
+}
+
+static void
+take_settings(struct catalogue *catalogue, const void *payload, size_t length)
+{
+	struct json_object *value;
+	const char *reason;
+
+	value = json_parse(payload, length, &reason);
+	if (!json_object_is_type(value, json_type_object)) {
+		json_object_put(value);
+		worker_violation(catalogue->worker, "malformed SETTINGS");
+		return;
+	}
+	replace(&catalogue->settings.provider, json_member_string(value, "provider"));
+	replace(&catalogue->settings.label,
+	    json_member_text(value, "label", catalogue->settings.provider));
+	catalogue->settings.known = true;
+	json_object_put(value);
+	event_del(catalogue->answer_timer);
+	catalogue->changed(catalogue->arg);
+}
+
+static void
+catalogue_message(struct worker_process *worker, const struct frame_header *header,
+    const void *payload, size_t length, void *arg)
+{
+	struct catalogue *catalogue = arg;
+	const struct message_row *row = message_row(header->type);
+
+	if ((row->peer & MESSAGE_PEER_CATALOGUE) == 0) {
+		worker_violation(worker, "not a message of the catalogue worker");
+	} else if (header->type == TO_SUPERVISOR_LOG) {
+		worker_hello_log(worker, payload, length);
+	} else if (header->type == TO_SUPERVISOR_HELLO && !catalogue->hello) {
+		catalogue->hello = worker_hello_check(worker, payload, length);
+	} else if (header->type == TO_SUPERVISOR_READY && catalogue->hello &&
+	    !catalogue->ready) {
+		catalogue->ready = true;
+		catalogue->delay = DELAY_FIRST_MS;
+	} else if (header->type == TO_SUPERVISOR_SETTINGS && catalogue->ready) {
+		take_settings(catalogue, payload, length);
+	} else {
+		worker_violation(worker, "message in the wrong state");
+	}
+}
+
+static void
+catalogue_gone(struct worker_process *worker, const char *cause, void *arg)
+{
+	struct catalogue *catalogue = arg;
+	struct timeval interval = monotonic_interval(catalogue->delay);
+
+	(void)worker;
+	log_debug("catalogue", "the catalogue worker %s", cause);
+	catalogue->worker = NULL;
+	if (catalogue->stopped)
+		return;
+	event_add(catalogue->start_timer, &interval);
+	catalogue->delay =
+	    catalogue->delay * 2 > DELAY_MOST_MS ? DELAY_MOST_MS : catalogue->delay * 2;
+}
+
+static const struct worker_callbacks callbacks = {
+	.message = catalogue_message,
+	.gone = catalogue_gone,
+};
+
+static void
+start(struct catalogue *catalogue)
+{
+	struct timeval answer = monotonic_interval(ANSWER_MS), again;
+
+	catalogue->hello = catalogue->ready = false;
+	catalogue->worker = worker_start(catalogue->list, "--catalogue", &callbacks, catalogue);
+	event_add(catalogue->answer_timer, &answer);
+	if (catalogue->worker == NULL) {
+		log_error("catalogue", "no worker could be started: %s", strerror(errno));
+		again = monotonic_interval(catalogue->delay);
+		event_add(catalogue->start_timer, &again);
+		return;
+	}
+	worker_send(catalogue->worker, TO_WORKER_SETUP, 0, 0, catalogue->setup,
+	    catalogue->setup_length);
+}
+
+static void
+on_start(int fd, short events, void *arg)
+{
+	(void)fd;
+	(void)events;
+	start(arg);
+}
+
+static void
+on_answer(int fd, short events, void *arg)
+{
+	struct catalogue *catalogue = arg;
+
+	(void)fd;
+	(void)events;
+	log_warning("catalogue", "no settings within %d ms", ANSWER_MS);
+	catalogue->changed(catalogue->arg);
+}
+
+struct catalogue *
+catalogue_new(struct event_base *base, struct worker_list *list, const char *setup,
+    size_t length, void (*changed)(void *arg), void *arg)
+{
+	struct catalogue *catalogue = calloc(1, sizeof *catalogue);
+
+	if (catalogue == NULL)
+		return NULL;
+	catalogue->list = list;
+	catalogue->changed = changed;
+	catalogue->arg = arg;
+	catalogue->delay = DELAY_FIRST_MS;
+	catalogue->setup = strndup(setup, length);
+	catalogue->setup_length = length;
+	catalogue->answer_timer = evtimer_new(base, on_answer, catalogue);
+	catalogue->start_timer = evtimer_new(base, on_start, catalogue);
+	if (catalogue->setup == NULL || catalogue->answer_timer == NULL ||
+	    catalogue->start_timer == NULL) {
+		catalogue_free(catalogue);
+		return NULL;
+	}
+	start(catalogue);
+	return catalogue;
+}
+
+void
+catalogue_free(struct catalogue *catalogue)
+{
+	if (catalogue == NULL)
+		return;
+	if (catalogue->answer_timer != NULL)
+		event_free(catalogue->answer_timer);
+	if (catalogue->start_timer != NULL)
+		event_free(catalogue->start_timer);
+	free(catalogue->setup);
+	free(catalogue->settings.provider);
+	free(catalogue->settings.label);
+	free(catalogue);
+}
+
+void
+catalogue_query(struct catalogue *catalogue)
+{
+	struct timeval interval = monotonic_interval(ANSWER_MS);
+
+	if (catalogue->worker != NULL)
+		worker_send(catalogue->worker, TO_WORKER_SETTINGS_QUERY, 0, 0, NULL, 0);
+	event_add(catalogue->answer_timer, &interval);
+}
+
+const struct settings *
+catalogue_settings(const struct catalogue *catalogue)
+{
+	return &catalogue->settings;
+}
+
+void
+catalogue_stop(struct catalogue *catalogue)
+{
+	catalogue->stopped = true;
+	event_del(catalogue->answer_timer);
+	event_del(catalogue->start_timer);
+}

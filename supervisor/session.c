@@ -1,0 +1,235 @@
+/*
+ * Sessions and their queues. Nothing here talks to the client or to a worker.
+ */
+#include <config.h>
+
+#include "supervisor/session.h"
+
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct session_table {
+	LIST_HEAD(, session) list;
+};
+
+struct session_table *
+session_table_new(void)
+{
+	struct session_table *table = calloc(1, sizeof *table);
+
+	if (table != NULL)
+		LIST_INIT(&table->list);
+	return table;
+}
+
+void
+session_table_free(struct session_table *table)
+{
+	struct session *session;
+	struct waiting *waiting;
+
+	if (table == NULL)
+		return;
+	while ((session = LIST_FIRST(&table->list)) != NULL) {
+		while ((waiting = session_take_waiting(session)) != NULL)
+			waiting_free(waiting);
+		session_free(session);
+	}
+	free(table);
+}
+
+struct session *
+session_find(struct session_table *table, const char *id)
+{
+	struct session *session;
+
+	LIST_FOREACH(session, &table->list, entry)
+		if (strcmp(session->id, id) == 0)
+			return session;
+	return NULL;
+}
+
+struct session *
+session_first(struct session_table *table)
+{
+	return LIST_FIRST(&table->list);
+}
+
+struct session *
+session_next(struct session *session)
+{
+	return LIST_NEXT(session, entry);
+}
+
+size_t
+session_count(const struct session_table *table)
+{
+	struct session *session;
+	size_t count = 0;
+
+	LIST_FOREACH(session, &table->list, entry)
+		count++;
+	return count;
+}
+
+struct session *
+session_new(struct session_table *table, void *owner)
+{
+	struct session *session = calloc(1, sizeof *session);
+
+	if (session == NULL)
+		return NULL;
+	if (identifier_uuid(session->id) == -1) {
+		free(session);
+		return NULL;
+	}
+	snprintf(session->quoted, sizeof session->quoted, "\"%s\"", session->id);
+	session->owner = owner;
+	session->state = SESSION_DEAD;
+	TAILQ_INIT(&session->turn.calls);
+	TAILQ_INIT(&session->waiting);
+	LIST_INSERT_HEAD(&table->list, session, entry);
+	return session;
+}
+
+void
+session_free(struct session *session)
+{
+	LIST_REMOVE(session, entry);
+	session_calls_clear(session);
+	tail_clear(&session->turn.tail);
+	if (session->timer != NULL)
+		event_free(session->timer);
+	free(session->setup);
+	free(session->worker_state);
+	free(session->commands);
+	free(session);
+}
+
+int
+session_wait(struct session *session, struct pending *pending, const char *method,
+    const char *params, size_t length)
+{
+	struct waiting *waiting = calloc(1, sizeof *waiting);
+
+	if (waiting == NULL)
+		return -1;
+	waiting->params = malloc(length > 0 ? length : 1);
+	if (method != NULL)
+		waiting->method = strdup(method);
+	if (waiting->params == NULL || (method != NULL && waiting->method == NULL)) {
+		waiting_free(waiting);
+		return -1;
+	}
+	if (length > 0)
+		memcpy(waiting->params, params, length);
+	waiting->length = length;
+	waiting->pending = pending;
+	TAILQ_INSERT_TAIL(&session->waiting, waiting, entry);
+	session->waiting_bytes += length;
+	if (method == NULL)
+		session->waiting_prompts++;
+	return 0;
+}
+
+void
+session_remove_waiting(struct session *session, struct waiting *waiting)
+{
+	TAILQ_REMOVE(&session->waiting, waiting, entry);
+	session->waiting_bytes -= waiting->length;
+	if (waiting->method == NULL)
+		session->waiting_prompts--;
+}
+
+struct waiting *
+session_take_waiting(struct session *session)
+{
+	struct waiting *waiting = TAILQ_FIRST(&session->waiting);
+
+	if (waiting != NULL)
+		session_remove_waiting(session, waiting);
+	return waiting;
+}
+
+void
+waiting_free(struct waiting *waiting)
+{
+	free(waiting->method);
+	free(waiting->params);
+	free(waiting);
+}
+
+static struct open_call *
+find_call(struct session *session, const char *id, size_t length)
+{
+	struct open_call *call;
+
+	TAILQ_FOREACH(call, &session->turn.calls, entry)
+		if (call->length == length && memcmp(call->id, id, length) == 0)
+			return call;
+	return NULL;
+}
+
+int
+session_call_open(struct session *session, const char *id, size_t length)
+{
+	struct open_call *call;
+
+	if (find_call(session, id, length) != NULL)
+		return 0;
+	call = calloc(1, sizeof *call + length + 1);
+	if (call == NULL)
+		return -1;
+	memcpy(call->id, id, length);
+	call->length = length;
+	TAILQ_INSERT_TAIL(&session->turn.calls, call, entry);
+	return 0;
+}
+
+bool
+session_call_started(struct session *session, const char *id, size_t length)
+{
+	struct open_call *call = find_call(session, id, length);
+
+	if (call != NULL)
+		call->started = true;
+	return call != NULL;
+}
+
+bool
+session_call_closed(struct session *session, const char *id, size_t length)
+{
+	struct open_call *call = find_call(session, id, length);
+
+	if (call == NULL)
+		return false;
+	TAILQ_REMOVE(&session->turn.calls, call, entry);
+	free(call);
+	return true;
+}
+
+void
+session_calls_clear(struct session *session)
+{
+	struct open_call *call;
+
+	while ((call = TAILQ_FIRST(&session->turn.calls)) != NULL) {
+		TAILQ_REMOVE(&session->turn.calls, call, entry);
+		free(call);
+	}
+}
+
+bool
+session_has_command(const struct session *session, const char *word, size_t length)
+{
+	const char *at = session->commands;
+
+	while (at != NULL && (at = strchr(at, ' ')) != NULL) {
+		at++;
+		if (length > 0 && strncasecmp(at, word, length) == 0 && at[length] == ' ')
+			return true;
+	}
+	return false;
+}

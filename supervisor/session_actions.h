@@ -1,0 +1,32 @@
+/*
+ * What is done about the events of a session, by the table of session_state.h.
+ */
+#ifndef HERMES_SUPERVISOR_SESSION_ACTIONS_H
+#define HERMES_SUPERVISOR_SESSION_ACTIONS_H
+
+#include "supervisor/session.h"
+#include "supervisor/session_state.h"
+
+#include <stddef.h>
+
+/* What an event carries; only the members that it needs are set. All borrowed. */
+struct session_detail {
+	struct pending *pending; /* of the client's request */
+	const char *method;	 /* SESSION_EVENT_CALL */
+	const char *params;
+	size_t length;
+	int code;	     /* failures */
+	const char *message; /* failures */
+	const char *data;    /* failures: JSON; READY: the result's members; DONE: usage */
+	size_t data_length;
+	enum stop_reason reason;
+	const char *cause; /* GONE */
+};
+
+/* Runs an event through the table. The session may be freed by it. */
+void session_event(struct session *session, enum session_event event,
+    const struct session_detail *detail);
+/* Starts a worker for a session in state DEAD. 0, or -1 with errno. */
+int session_start_worker(struct session *session);
+
+#endif

@@ -1,0 +1,446 @@
+/*
+ * From a worker's frame to the client's line. A worker's bytes are untrusted: a payload that
+ * becomes part of a line is scanned first, the supervisor alone writes ids, and whoever
+ * breaks a rule is killed without a byte of it having gone out.
+ */
+#include <config.h>
+
+#include "supervisor/worker_dispatch.h"
+#include "supervisor/rpc.h"
+#include "supervisor/session_actions.h"
+#include "supervisor/supervisor.h"
+#include "supervisor/worker_hello.h"
+#include "common/json.h"
+#include "common/json_scan.h"
+#include "common/log.h"
+#include "common/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct message {
+	const struct frame_header *header;
+	const char *payload;
+	size_t length;
+};
+
+typedef void (*message_function)(struct session *, const struct message *);
+
+static struct supervisor *
+owner(const struct session *session)
+{
+	return session->owner;
+}
+
+static void
+refuse(struct session *session, const char *text)
+{
+	worker_violation(session->worker, text);
+}
+
+/* True when the bytes are one JSON object on one line. `forbidden` may not be among its
+ * members; `required` must be there as a string. Both may be NULL. */
+static bool
+is_object(const char *text, size_t length, const char *forbidden, const char *required)
+{
+	struct json_watch watches[2] = { { .key = forbidden != NULL ? forbidden : "" },
+		{ .key = required != NULL ? required : "" } };
+	struct json_scan scan;
+
+	if (length == 0 || text[0] != '{')
+		return false;
+	json_scan_start(&scan, JSON_DEPTH_MAX, true, watches, 2);
+	if (json_scan_feed(&scan, text, length) == -1 || json_scan_end(&scan) == -1)
+		return false;
+	if (forbidden != NULL && watches[0].seen > 0)
+		return false;
+	return required == NULL || (watches[1].seen == 1 && watches[1].first == '"');
+}
+
+static bool
+is_line(const char *text, size_t length)
+{
+	struct json_scan scan;
+
+	json_scan_start(&scan, JSON_DEPTH_MAX, true, NULL, 0);
+	return json_scan_feed(&scan, text, length) == 0 && json_scan_end(&scan) == 0;
+}
+
+/* A message of the running turn counts only while the client waits for that turn. */
+static bool
+is_current(const struct session *session, const struct message *message)
+{
+	return message->header->turn == session->turn.id && session->turn.pending != NULL;
+}
+
+static void
+on_hello(struct session *session, const struct message *message)
+{
+	if (session->hello)
+		refuse(session, "a second HELLO");
+	else
+		session->hello =
+		    worker_hello_check(session->worker, message->payload, message->length);
+}
+
+static void
+on_ready(struct session *session, const struct message *message)
+{
+	struct session_detail detail = { 0 };
+	struct wire_cursor cursor;
+	const char *commands;
+	size_t length;
+
+	wire_start(&cursor, message->payload, message->length);
+	commands = wire_get_text(&cursor, &length);
+	detail.data = wire_get_rest(&cursor, &detail.data_length);
+	if (detail.data == NULL ||
+	    !is_object(detail.data, detail.data_length, "sessionId", NULL)) {
+		refuse(session, "malformed READY");
+		return;
+	}
+	free(session->commands);
+	session->commands = malloc(length + 3);
+	if (session->commands != NULL) {
+		session->commands[0] = ' ';
+		memcpy(session->commands + 1, commands, length);
+		memcpy(session->commands + 1 + length, " ", 2);
+	}
+	session_event(session, SESSION_EVENT_READY, &detail);
+}
+
+/* i32 code, text message, JSON data: decoded into `detail`; the caller frees message. */
+static char *
+get_failure(struct session *session, const struct message *message,
+    struct session_detail *detail)
+{
+	struct wire_cursor cursor;
+	const char *text;
+	char *copy;
+	size_t length;
+
+	wire_start(&cursor, message->payload, message->length);
+	detail->code = (int)(int32_t)wire_get_u32(&cursor);
+	text = wire_get_text(&cursor, &length);
+	detail->data = wire_get_rest(&cursor, &detail->data_length);
+	if (wire_end(&cursor) == -1 || text == NULL ||
+	    (detail->data_length > 0 && !is_line(detail->data, detail->data_length))) {
+		refuse(session, "malformed failure");
+		return NULL;
+	}
+	copy = strndup(text, length);
+	detail->message = copy;
+	return copy;
+}
+
+static void
+failure_event(struct session *session, const struct message *message, enum session_event event)
+{
+	struct session_detail detail = { 0 };
+	char *text = get_failure(session, message, &detail);
+
+	if (text == NULL)
+		return;
+	session_event(session, event, &detail);
+	free(text);
+}
+
+static void
+on_setup_failed(struct session *session, const struct message *message)
+{
+	failure_event(session, message, SESSION_EVENT_SETUP_FAILED);
+}
+
+static void
+on_log(struct session *session, const struct message *message)
+{
+	worker_hello_log(session->worker, message->payload, message->length);
+}
+
+static void
+pass_update(struct session *session, const struct message *message)
+{
+	rpc_session_update(owner(session)->writer, session->quoted, message->payload,
+	    message->length);
+}
+
+static void
+on_text(struct session *session, const struct message *message)
+{
+	if (!is_object(message->payload, message->length, NULL, "sessionUpdate")) {
+		refuse(session, "malformed TEXT");
+		return;
+	}
+	if (!is_current(session, message))
+		return;
+	pass_update(session, message);
+	tail_add(&session->turn.tail, message->payload, message->length);
+}
+
+static void
+on_turn_update(struct session *session, const struct message *message)
+{
+	if (!is_object(message->payload, message->length, NULL, "sessionUpdate"))
+		refuse(session, "malformed TURN_UPDATE");
+	else if (is_current(session, message))
+		pass_update(session, message);
+}
+
+static void
+on_session_update(struct session *session, const struct message *message)
+{
+	if (!is_object(message->payload, message->length, NULL, "sessionUpdate"))
+		refuse(session, "malformed SESSION_UPDATE");
+	else if (session->state != SESSION_STOPPING)
+		pass_update(session, message);
+}
+
+static const char *
+get_call_id(struct session *session, const struct message *message, size_t *length)
+{
+	struct wire_cursor cursor;
+	const char *id;
+
+	wire_start(&cursor, message->payload, message->length);
+	id = wire_get_text(&cursor, length);
+	if (wire_end(&cursor) == 0 && id != NULL)
+		return id;
+	refuse(session, "malformed call id");
+	return NULL;
+}
+
+static void
+on_call_open(struct session *session, const struct message *message)
+{
+	size_t length;
+	const char *id = get_call_id(session, message, &length);
+
+	if (id != NULL && is_current(session, message))
+		session_call_open(session, id, length);
+}
+
+static void
+on_call_started(struct session *session, const struct message *message)
+{
+	size_t length;
+	const char *id = get_call_id(session, message, &length);
+
+	if (id != NULL && is_current(session, message) &&
+	    !session_call_started(session, id, length))
+		refuse(session, "CALL_STARTED without CALL_OPEN");
+}
+
+static void
+on_call_closed(struct session *session, const struct message *message)
+{
+	size_t length;
+	const char *id = get_call_id(session, message, &length);
+
+	if (id != NULL && is_current(session, message) &&
+	    !session_call_closed(session, id, length))
+		refuse(session, "CALL_CLOSED without CALL_OPEN");
+}
+
+static void
+on_state_saved(struct session *session, const struct message *message)
+{
+	struct wire_cursor cursor;
+
+	wire_start(&cursor, message->payload, message->length);
+	if (message->header->turn == session->turn.id)
+		tail_saved(&session->turn.tail, wire_get_u64(&cursor));
+}
+
+static void
+on_session_state(struct session *session, const struct message *message)
+{
+	if (!is_object(message->payload, message->length, NULL, NULL)) {
+		refuse(session, "malformed SESSION_STATE");
+		return;
+	}
+	free(session->worker_state);
+	session->worker_state = strndup(message->payload, message->length);
+}
+
+static void
+on_client_request(struct session *session, const struct message *message)
+{
+	struct wire_cursor cursor;
+	const char *method, *params;
+	size_t method_length, length;
+
+	wire_start(&cursor, message->payload, message->length);
+	method = wire_get_text(&cursor, &method_length);
+	params = wire_get_rest(&cursor, &length);
+	if (method == NULL || !client_request_allowed(method, method_length) ||
+	    !is_object(params, length, "sessionId", NULL) || message->header->request == 0) {
+		refuse(session, "malformed CLIENT_REQUEST");
+		return;
+	}
+	if (is_current(session, message) && session->state == SESSION_TURN_RUNNING)
+		client_request_send(owner(session)->requests, session, session->quoted,
+		    message->header->request, method, method_length, params, length);
+}
+
+static void
+on_client_cancel(struct session *session, const struct message *message)
+{
+	client_request_cancel(owner(session)->requests, session, message->header->request);
+}
+
+/* The request that a worker answers, which must be one that it was given. */
+static struct pending *
+answered(struct session *session, const struct message *message)
+{
+	struct pending *pending =
+	    pending_find(owner(session)->pending, message->header->request, session);
+
+	if (pending != NULL &&
+	    (pending_get_kind(pending) == PENDING_FORWARDED ||
+		pending_get_kind(pending) == PENDING_COMMAND))
+		return pending;
+	refuse(session, "answer to no request");
+	return NULL;
+}
+
+static void
+on_response(struct session *session, const struct message *message)
+{
+	struct pending *pending;
+
+	if (!is_object(message->payload, message->length, NULL, NULL)) {
+		refuse(session, "malformed RESPONSE");
+		return;
+	}
+	pending = answered(session, message);
+	if (pending != NULL)
+		pending_result(pending, message->payload, message->length);
+}
+
+static void
+on_response_error(struct session *session, const struct message *message)
+{
+	struct session_detail detail = { 0 };
+	char *text = get_failure(session, message, &detail);
+	struct pending *pending;
+
+	if (text == NULL)
+		return;
+	pending = answered(session, message);
+	if (pending != NULL)
+		pending_error(pending, detail.code, detail.message, detail.data,
+		    detail.data_length);
+	free(text);
+}
+
+static void
+on_turn_done(struct session *session, const struct message *message)
+{
+	struct session_detail detail = { 0 };
+	struct wire_cursor cursor;
+	uint8_t reason;
+
+	wire_start(&cursor, message->payload, message->length);
+	reason = wire_get_u8(&cursor);
+	detail.data = wire_get_rest(&cursor, &detail.data_length);
+	if (reason >= STOP_REASON_COUNT || message->header->turn != session->turn.id ||
+	    (detail.data_length > 0 && !is_object(detail.data, detail.data_length, NULL, NULL))) {
+		refuse(session, "malformed TURN_DONE");
+		return;
+	}
+	detail.reason = (enum stop_reason)reason;
+	session_event(session, SESSION_EVENT_TURN_DONE, &detail);
+}
+
+static void
+on_turn_failed(struct session *session, const struct message *message)
+{
+	if (message->header->turn != session->turn.id)
+		refuse(session, "malformed TURN_FAILED");
+	else
+		failure_event(session, message, SESSION_EVENT_TURN_FAILED);
+}
+
+static const struct {
+	enum message_type type;
+	message_function function;
+} functions[] = {
+	{ TO_SUPERVISOR_TEXT, on_text },
+	{ TO_SUPERVISOR_TURN_UPDATE, on_turn_update },
+	{ TO_SUPERVISOR_SESSION_UPDATE, on_session_update },
+	{ TO_SUPERVISOR_CALL_OPEN, on_call_open },
+	{ TO_SUPERVISOR_CALL_STARTED, on_call_started },
+	{ TO_SUPERVISOR_CALL_CLOSED, on_call_closed },
+	{ TO_SUPERVISOR_STATE_SAVED, on_state_saved },
+	{ TO_SUPERVISOR_SESSION_STATE, on_session_state },
+	{ TO_SUPERVISOR_CLIENT_REQUEST, on_client_request },
+	{ TO_SUPERVISOR_CLIENT_CANCEL, on_client_cancel },
+	{ TO_SUPERVISOR_RESPONSE, on_response },
+	{ TO_SUPERVISOR_RESPONSE_ERROR, on_response_error },
+	{ TO_SUPERVISOR_TURN_DONE, on_turn_done },
+	{ TO_SUPERVISOR_TURN_FAILED, on_turn_failed },
+	{ TO_SUPERVISOR_HELLO, on_hello },
+	{ TO_SUPERVISOR_READY, on_ready },
+	{ TO_SUPERVISOR_SETUP_FAILED, on_setup_failed },
+	{ TO_SUPERVISOR_LOG, on_log },
+};
+
+/* NULL when the message is legal now, else what is wrong. */
+static const char *
+illegal(const struct session *session, const struct message_row *row)
+{
+	if ((row->peer & MESSAGE_PEER_SESSION) == 0)
+		return "not a message of a session's worker";
+	if ((row->states & 1u << session->state) == 0)
+		return "message in the wrong state";
+	if (row->setup && session->ready)
+		return "set-up message after READY";
+	if (row->setup && row->type != TO_SUPERVISOR_HELLO && !session->hello)
+		return "set-up message before HELLO";
+	return NULL;
+}
+
+static void
+on_message(struct worker_process *worker, const struct frame_header *header,
+    const void *payload, size_t length, void *arg)
+{
+	struct session *session = arg;
+	struct message message = { header, payload, length };
+	const struct message_row *row = message_row(header->type);
+	const char *fault = illegal(session, row);
+	size_t i;
+
+	(void)worker;
+	if (fault != NULL) {
+		log_error("worker", "%s in state %s", row->name,
+		    session_state_name(session->state));
+		refuse(session, fault);
+		return;
+	}
+	for (i = 0; i < sizeof functions / sizeof functions[0]; i++)
+		if (functions[i].type == row->type) {
+			functions[i].function(session, &message);
+			return;
+		}
+	refuse(session, "message without a handler");
+}
+
+static void
+on_gone(struct worker_process *worker, const char *cause, void *arg)
+{
+	struct session_detail detail = { .cause = cause };
+
+	(void)worker;
+	session_event(arg, SESSION_EVENT_GONE, &detail);
+}
+
+const struct worker_callbacks *
+worker_dispatch_callbacks(void)
+{
+	static const struct worker_callbacks callbacks = {
+		.message = on_message,
+		.gone = on_gone,
+	};
+
+	return &callbacks;
+}

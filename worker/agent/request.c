@@ -1,0 +1,235 @@
+/*
+ * Building the request's messages. The conversation itself must stay as it is: repair is
+ * done on the copy, so that what was stored is what was said.
+ */
+#include <config.h>
+
+#include "worker/agent/request.h"
+#include "worker/agent/conversation.h"
+#include "worker/tools/tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Members that a provider may get, per role; everything else is ours. */
+static bool
+is_sent(const char *role, const char *key, bool reasoning_echo)
+{
+	if (strcmp(key, "role") == 0 || strcmp(key, "content") == 0)
+		return true;
+	if (strcmp(role, "assistant") == 0)
+		return strcmp(key, "tool_calls") == 0 ||
+		    (reasoning_echo && (strcmp(key, "reasoning_content") == 0 ||
+					   strcmp(key, "reasoning_details") == 0));
+	return strcmp(role, "tool") == 0 &&
+	    (strcmp(key, "tool_call_id") == 0 || strcmp(key, "name") == 0);
+}
+
+/* A part list without its pictures. */
+static struct json_object *
+without_images(struct json_object *parts)
+{
+	struct json_object *list = json_object_new_array(), *part;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(parts); i++) {
+		part = json_object_array_get_idx(parts, i);
+		if (json_has(part, "image_url")) {
+			part = json_object_new_object();
+			json_set_text(part, "type", "text");
+			json_set_text(part, "text",
+			    "[An image stood here; the model does not take images.]");
+			json_object_array_add(list, part);
+		} else {
+			json_object_array_add(list, json_object_get(part));
+		}
+	}
+	return list;
+}
+
+static struct json_object *
+copy_message(struct json_object *message, bool images, bool reasoning_echo)
+{
+	struct json_object *copy = json_object_new_object();
+	const char *role = json_member_text(message, "role", "user");
+
+	json_object_object_foreach(message, key, value)
+	{
+		if (!is_sent(role, key, reasoning_echo))
+			continue;
+		if (!images && strcmp(key, "content") == 0 &&
+		    json_object_is_type(value, json_type_array))
+			json_set(copy, key, without_images(value));
+		else
+			json_set(copy, key, json_object_get(value));
+	}
+	return copy;
+}
+
+/* Content as a list of parts. */
+static struct json_object *
+as_parts(struct json_object *content)
+{
+	struct json_object *list, *part;
+
+	if (json_object_is_type(content, json_type_array))
+		return json_object_get(content);
+	list = json_object_new_array();
+	part = json_object_new_object();
+	json_set_text(part, "type", "text");
+	json_set(part, "text", json_object_get(content));
+	json_object_array_add(list, part);
+	return list;
+}
+
+static struct json_object *
+join_contents(struct json_object *first, struct json_object *second)
+{
+	struct json_object *a, *b, *list;
+	struct buffer text = BUFFER_EMPTY;
+	size_t i;
+
+	if (json_object_is_type(first, json_type_string) &&
+	    json_object_is_type(second, json_type_string)) {
+		buffer_append_text(&text, json_object_get_string(first));
+		buffer_append_text(&text, "\n\n");
+		buffer_append_text(&text, json_object_get_string(second));
+		list = json_new_bytes(buffer_text(&text), text.length);
+		buffer_free(&text);
+		return list;
+	}
+	a = as_parts(first);
+	b = as_parts(second);
+	list = json_object_new_array();
+	for (i = 0; i < json_object_array_length(a); i++)
+		json_object_array_add(list, json_object_get(json_object_array_get_idx(a, i)));
+	for (i = 0; i < json_object_array_length(b); i++)
+		json_object_array_add(list, json_object_get(json_object_array_get_idx(b, i)));
+	json_object_put(a);
+	json_object_put(b);
+	return list;
+}
+
+static bool
+has_role(struct json_object *message, const char *role)
+{
+	return strcmp(json_member_text(message, "role", ""), role) == 0;
+}
+
+/* Two messages of the user in a row become one. */
+static bool
+merge_user(struct json_object *list, struct json_object *message)
+{
+	size_t count = json_object_array_length(list);
+	struct json_object *last = count > 0 ? json_object_array_get_idx(list, count - 1) : NULL;
+
+	if (last == NULL || !has_role(last, "user") || !has_role(message, "user"))
+		return false;
+	json_set(last, "content",
+	    join_contents(json_member(last, "content"), json_member(message, "content")));
+	return true;
+}
+
+/* Answers the calls of `assistant` from the tool messages that follow at `*at`, in the order
+ * of the calls; a call without a result gets one that says so. */
+static void
+append_results(struct json_object *list, struct json_object *messages, size_t *at,
+    struct json_object *calls)
+{
+	size_t count = json_object_array_length(messages), first = *at, i, j;
+	struct json_object *result, *found;
+	const char *id;
+
+	while (*at < count && has_role(json_object_array_get_idx(messages, *at), "tool"))
+		(*at)++;
+	for (i = 0; i < json_object_array_length(calls); i++) {
+		id = json_member_text(json_object_array_get_idx(calls, i), "id", "");
+		found = NULL;
+		for (j = first; j < *at && found == NULL; j++) {
+			result = json_object_array_get_idx(messages, j);
+			if (strcmp(json_member_text(result, "tool_call_id", ""), id) == 0)
+				found = copy_message(result, true, false);
+		}
+		if (found == NULL)
+			found = conversation_tool(id,
+			    json_member_text(json_member_object(
+						 json_object_array_get_idx(calls, i), "function"),
+				"name", ""),
+			    "{\"error\":\"The result is not available: the call was not "
+			    "finished.\"}",
+			    62);
+		json_object_array_add(list, found);
+	}
+}
+
+static bool
+is_blank(struct json_object *content)
+{
+	const char *text;
+
+	if (content == NULL)
+		return true;
+	if (!json_object_is_type(content, json_type_string))
+		return false;
+	text = json_object_get_string(content);
+	return text[strspn(text, " \t\r\n")] == '\0';
+}
+
+struct json_object *
+request_messages(const struct conversation *conversation, const char *system_prompt,
+    bool images, bool reasoning_echo)
+{
+	struct json_object *list = json_object_new_array(), *message, *copy, *calls;
+	struct json_object *messages = conversation_messages(conversation);
+	size_t count = json_object_array_length(messages), at = 0;
+
+	if (system_prompt != NULL) {
+		copy = json_object_new_object();
+		json_set_text(copy, "role", "system");
+		json_set_text(copy, "content", system_prompt);
+		json_object_array_add(list, copy);
+	}
+	while (at < count) {
+		message = json_object_array_get_idx(messages, at++);
+		if (has_role(message, "tool"))
+			continue; /* a result without its call */
+		copy = copy_message(message, images, reasoning_echo);
+		calls = json_member_array(copy, "tool_calls");
+		if (has_role(copy, "assistant") && calls == NULL &&
+		    is_blank(json_member(copy, "content"))) {
+			json_object_put(copy);
+			continue;
+		}
+		if (merge_user(list, copy)) {
+			json_object_put(copy);
+			continue;
+		}
+		json_object_array_add(list, copy);
+		if (calls != NULL)
+			append_results(list, messages, &at, calls);
+	}
+	return list;
+}
+
+struct json_object *
+request_tools(bool read_only)
+{
+	struct json_object *list = json_object_new_array(), *tool, *function;
+	const struct tool *row;
+	const char *reason;
+
+	for (row = tool_table(); row->name != NULL; row++) {
+		if (read_only && (row->kind == TOOL_KIND_EDIT || row->kind == TOOL_KIND_EXECUTE))
+			continue;
+		function = json_object_new_object();
+		json_set_text(function, "name", row->name);
+		json_set_text(function, "description", row->description);
+		json_set(function, "parameters",
+		    json_parse(row->parameters, strlen(row->parameters), &reason));
+		tool = json_object_new_object();
+		json_set_text(tool, "type", "function");
+		json_set(tool, "function", function);
+		json_object_array_add(list, tool);
+	}
+	return list;
+}

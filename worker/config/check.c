@@ -1,0 +1,295 @@
+/*
+ * The checks behind `hermes-acp --check`. They must only look: no file is made, no server
+ * asked, no key shown.
+ */
+#include <config.h>
+
+#include "worker/config/check.h"
+
+#include "worker/config/config_file.h"
+#include "worker/config/configuration.h"
+#include "worker/config/configuration_private.h"
+#include "worker/config/runtime.h"
+
+#include "common/alloc.h"
+#include "common/json.h"
+#include "common/log.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SCRIPT_MAX (16 * 1024 * 1024)
+
+struct check {
+	FILE *out;
+	const struct check_options *options;
+	struct configuration *configuration;
+	int problems;
+};
+
+static void say(struct check *check, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* One item on one line. */
+static void
+say(struct check *check, const char *kind, const char *format, ...)
+{
+	struct buffer text = BUFFER_EMPTY;
+	va_list arguments;
+	char *byte;
+
+	va_start(arguments, format);
+	buffer_vprintf(&text, format, arguments);
+	va_end(arguments);
+	for (byte = text.data; byte != NULL && *byte != '\0'; byte++)
+		if ((unsigned char)*byte < 0x20 || *byte == 0x7f)
+			*byte = ' ';
+	if (text.data != NULL)
+		secret_mask(text.data);
+	fprintf(check->out, "%-8s %s\n", kind, buffer_text(&text));
+	buffer_free(&text);
+	if (strcmp(kind, "problem") == 0)
+		check->problems++;
+}
+
+static void
+check_provider(struct check *check)
+{
+	struct buffer error = BUFFER_EMPTY;
+	struct runtime runtime;
+
+	if (check->options->rehearsal != NULL) {
+		say(check, "ok", "provider: rehearsal (no model is called)");
+		return;
+	}
+	if (runtime_resolve(check->configuration, NULL, NULL, &runtime, &error) == 0) {
+		say(check, "ok",
+		    "provider: %s (model %s, %" PRId64 " tokens, %s, key %s)", runtime.provider,
+		    runtime.model, runtime.context_length,
+		    *runtime.base_url != '\0' ? runtime.base_url : "no server",
+		    runtime.api_key != NULL ? "found" : "none needed");
+		runtime_clear(&runtime);
+	} else {
+		say(check, "problem", "provider: %s", buffer_text(&error));
+	}
+	buffer_free(&error);
+}
+
+static void
+check_mode(struct check *check, const char *path, const struct stat *status, const char *mode)
+{
+	if ((status->st_mode & 077) != 0)
+		say(check, "note", "%s: other users may look into it (mode %03o); chmod %s %s",
+		    path, (unsigned)status->st_mode & 0777, mode, path);
+}
+
+static void
+check_home(struct check *check)
+{
+	const char *home = configuration_home(check->configuration);
+	struct stat status;
+
+	if (stat(home, &status) == -1 && errno == ENOENT) {
+		say(check, "note", "home: %s does not exist yet; it is made when it is needed",
+		    home);
+		return;
+	}
+	if (stat(home, &status) == -1)
+		say(check, "problem", "home: %s: %s", home, strerror(errno));
+	else if (!S_ISDIR(status.st_mode))
+		say(check, "problem", "home: %s is not a folder; move it away", home);
+	else if (access(home, R_OK | W_OK | X_OK) == -1)
+		say(check, "problem", "home: %s cannot be written: %s; sessions are not kept",
+		    home, strerror(errno));
+	else
+		say(check, "ok", "home: %s", home);
+	if (S_ISDIR(status.st_mode))
+		check_mode(check, home, &status, "700");
+}
+
+static void
+check_file(struct check *check, const char *name, const char *when_absent)
+{
+	char *path = xasprintf("%s/%s", configuration_home(check->configuration), name);
+	struct stat status;
+
+	if (stat(path, &status) == -1) {
+		if (errno == ENOENT)
+			say(check, "note", "%s: %s does not exist; %s", name, path, when_absent);
+		else
+			say(check, "problem", "%s: %s: %s", name, path, strerror(errno));
+	} else {
+		check_mode(check, path, &status, "600");
+	}
+	free(path);
+}
+
+/* Reads the values that have a kind, so that wrong ones are noted. */
+static void
+read_values(const struct configuration *configuration)
+{
+	static const char *const integers[] = { "agent.max_turns", "agent.api_max_retries",
+		"agent.local_stream_stale_timeout", "terminal.timeout", "approvals.timeout" };
+	size_t i;
+
+	for (i = 0; i < sizeof integers / sizeof *integers; i++)
+		configuration_integer(configuration, integers[i], 0);
+	configuration_boolean(configuration, "acp.rehearsal_faults", false);
+}
+
+static void
+check_configuration(struct check *check)
+{
+	char *problems, *line, *next;
+
+	check_file(check, "config.yaml", "the defaults count");
+	check_file(check, ".env", "only the environment counts");
+	read_values(check->configuration);
+	problems = xstrdup(configuration_problems(check->configuration));
+	if (*problems == '\0')
+		say(check, "ok", "configuration: nothing wrong in the files that are there");
+	for (next = problems; (line = strsep(&next, "\n")) != NULL;)
+		if (*line != '\0')
+			say(check, "problem", "configuration: %s", line);
+	free(problems);
+}
+
+static void
+check_program(struct check *check, const char *name, const char *path)
+{
+	struct stat status;
+
+	if (path == NULL)
+		return;
+	if (stat(path, &status) == -1)
+		say(check, "problem", "%s: %s: %s; install hermes-acp again", name, path,
+		    strerror(errno));
+	else if (!S_ISREG(status.st_mode) || access(path, X_OK) == -1)
+		say(check, "problem", "%s: %s is not a program that may be started", name, path);
+	else
+		say(check, "ok", "%s: %s", name, path);
+}
+
+static void
+check_curl(struct check *check)
+{
+#ifdef HERMES_LINKED_CURL
+	say(check, "ok", "libcurl: built in");
+#else
+	void *library = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
+
+	if (library == NULL || dlsym(library, "curl_multi_init") == NULL)
+		say(check, "problem",
+		    "libcurl: libcurl.so.4 cannot be loaded (%s); install it (Debian: libcurl4)",
+		    library == NULL ? dlerror() : "it is not libcurl");
+	else
+		say(check, "ok", "libcurl: libcurl.so.4");
+	if (library != NULL)
+		dlclose(library);
+#endif
+}
+
+/* The program's path by PATH; the caller frees it. NULL when it is not there. */
+static char *
+find_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	char *copy = xstrdup(path != NULL ? path : "/usr/local/bin:/usr/bin:/bin");
+	char *next = copy, *folder, *found = NULL;
+	struct stat status;
+
+	while (found == NULL && (folder = strsep(&next, ":")) != NULL) {
+		if (*folder != '/')
+			continue;
+		found = xasprintf("%s/%s", folder, name);
+		if (stat(found, &status) == -1 || !S_ISREG(status.st_mode) ||
+		    access(found, X_OK) == -1) {
+			free(found);
+			found = NULL;
+		}
+	}
+	free(copy);
+	return found;
+}
+
+static void
+check_tools(struct check *check)
+{
+	static const struct {
+		const char *name;
+		bool required;
+		const char *without;
+	} tools[] = {
+		{ "bash", true, "commands cannot be run; install bash" },
+		{ "rg", false, "files are searched with grep and find, which is slower" },
+		{ "git", false, "the model is told nothing about branches and changes" },
+	};
+	char *path;
+	size_t i;
+
+	for (i = 0; i < sizeof tools / sizeof *tools; i++) {
+		path = find_program(tools[i].name);
+		if (path != NULL)
+			say(check, "ok", "%s: %s", tools[i].name, path);
+		else
+			say(check, tools[i].required ? "problem" : "note",
+			    "%s: not found on PATH; %s", tools[i].name, tools[i].without);
+		free(path);
+	}
+}
+
+static void
+check_rehearsal(struct check *check)
+{
+	const char *path = check->options->rehearsal, *reason = NULL;
+	struct buffer text = BUFFER_EMPTY, error = BUFFER_EMPTY;
+	struct json_object *script = NULL;
+
+	if (path == NULL || *path == '\0')
+		return;
+	switch (config_file_read(path, SCRIPT_MAX, &text, &error)) {
+	case CONFIG_FILE_ABSENT:
+		say(check, "problem", "rehearsal: %s does not exist", path);
+		break;
+	case CONFIG_FILE_UNREADABLE:
+		say(check, "problem", "rehearsal: %s: %s", path, buffer_text(&error));
+		break;
+	case CONFIG_FILE_READ:
+		script = json_parse(buffer_text(&text), text.length, &reason);
+		if (reason != NULL || script == NULL)
+			say(check, "problem", "rehearsal: %s is not JSON: %s", path,
+			    reason != NULL ? reason : "there is nothing but null in it");
+		else
+			say(check, "ok", "rehearsal: %s", path);
+		break;
+	}
+	json_object_put(script);
+	buffer_free(&text);
+	buffer_free(&error);
+}
+
+int
+check_run(FILE *out, const struct check_options *options)
+{
+	struct check check = { .out = out, .options = options };
+
+	check.configuration = configuration_load();
+	check_provider(&check);
+	check_home(&check);
+	check_configuration(&check);
+	check_program(&check, "worker", options->worker);
+	check_program(&check, "guard", options->guard);
+	check_curl(&check);
+	check_tools(&check);
+	check_rehearsal(&check);
+	configuration_free(check.configuration);
+	fflush(out);
+	return check.problems > 0 ? 1 : 0;
+}

@@ -1,0 +1,40 @@
+/*
+ * Which model is talked to, where and with which key. A key goes only to the host that it
+ * belongs to.
+ */
+#ifndef HERMES_WORKER_CONFIG_RUNTIME_H
+#define HERMES_WORKER_CONFIG_RUNTIME_H
+
+#include "common/buffer.h"
+#include "worker/config/configuration.h"
+
+#include <stdint.h>
+
+struct runtime {
+	char *provider;		/* "openrouter", "custom", "custom:name", "rehearsal" … */
+	char *label;		/* for people: "OpenRouter" */
+	char *api_mode;		/* name of a row of api_mode_find() */
+	char *base_url;		/* no trailing slash */
+	char *api_key;		/* NULL = the endpoint needs none; registered with log.h */
+	char *model;
+	int64_t context_length; /* tokens */
+	int64_t max_tokens;	/* 0 = not sent */
+	int64_t connect_timeout_ms, silence_timeout_ms, total_timeout_ms;
+	char *rehearsal_file;	/* rehearsal: script, NULL = the built-in one */
+	bool rehearsal_faults;	/* rehearsal: faults are allowed */
+	struct json_object *headers; /* further headers, name → value; may be NULL */
+	struct json_object *extra_body; /* merged into the request's body; may be NULL */
+	char *reasoning_effort; /* "" or NULL = the provider's default */
+};
+
+/* Finds the runtime. `provider` and `model` override the configuration when not NULL.
+ * -1 with a text in `error` that says what is missing and where to put it. */
+int runtime_resolve(const struct configuration *configuration, const char *provider,
+    const char *model, struct runtime *runtime, struct buffer *error);
+/* The runtime of the rehearsal provider; always succeeds. */
+void runtime_rehearsal(const char *file, bool faults, struct runtime *runtime);
+void runtime_clear(struct runtime *runtime);
+/* Context window of a model by its name (hermes-core 3.9: longest substring; 256,000). */
+int64_t runtime_context_length(const char *model);
+
+#endif

@@ -1,0 +1,228 @@
+/*
+ * Merging a Chat Completions answer: events in, answer out. No call may look complete that
+ * the server did not say is complete, and a broken event is never passed over in silence.
+ */
+#include <config.h>
+
+#include "worker/providers/chat_assembler.h"
+#include "worker/providers/chat_merge.h"
+#include "worker/providers/http_error.h"
+#include "common/alloc.h"
+#include "common/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+chat_assembler_flush(struct chat_assembler *assembler)
+{
+	chat_output_flush(&assembler->output);
+}
+
+struct chat_assembler *
+chat_assembler_new(const char *label, const struct chat_sink *sink)
+{
+	struct chat_assembler *assembler = xcalloc(1, sizeof *assembler);
+
+	assembler->label = xstrdup(label);
+	assembler->failure.retry_after_ms = -1;
+	chat_output_start(&assembler->output, sink);
+	chat_usage_clear(&assembler->usage);
+	return assembler;
+}
+
+void
+chat_assembler_free(struct chat_assembler *assembler)
+{
+	if (assembler == NULL)
+		return;
+	free(assembler->label);
+	free(assembler->failure.message);
+	chat_output_free(&assembler->output);
+	chat_calls_free(&assembler->calls);
+	chat_reasoning_free(&assembler->reasoning);
+	delta_pattern_free(&assembler->pattern);
+	free(assembler);
+}
+
+/* Makes a pattern of an event that only added one text. */
+static void
+learn(struct chat_assembler *assembler, const char *data, size_t length)
+{
+	struct json_object *string = assembler->string;
+	unsigned effects = assembler->effects;
+
+	delta_pattern_forget(&assembler->pattern);
+	if (assembler->armoured || !assembler->single || assembler->failed ||
+	    (effects != EFFECT_TEXT && effects != EFFECT_THOUGHT &&
+	        effects != EFFECT_ARGUMENTS) ||
+	    !json_object_is_type(string, json_type_string))
+		return;
+	assembler->pattern_effect = effects;
+	assembler->pattern_content = effects == EFFECT_THOUGHT &&
+	    strcmp(assembler->key, "reasoning_content") == 0;
+	delta_pattern_learn(&assembler->pattern, data, length, assembler->key,
+	    json_object_get_string(string), (size_t)json_object_get_string_len(string));
+}
+
+/* An event like the one before it, with other text. */
+static bool
+take_pattern(struct chat_assembler *assembler, const char *data, size_t length)
+{
+	const char *text;
+
+	if (!delta_pattern_match(&assembler->pattern, data, length))
+		return false;
+	text = buffer_text(&assembler->pattern.text);
+	length = assembler->pattern.text.length;
+	assembler->armoured = assembler->calls.armoured = false;
+	if (assembler->pattern_effect == EFFECT_ARGUMENTS)
+		chat_calls_append(&assembler->calls, assembler->calls.last, text, length);
+	else if (length > 0)
+		chat_merge_bytes(assembler, assembler->pattern_effect == EFFECT_THOUGHT, text, length);
+	if (assembler->pattern_content)
+		chat_merge_reasoning_content(assembler, text, length);
+	return true;
+}
+
+/* Parses an event's data, with half characters put aside where it has such. */
+static struct json_object *
+parse(struct chat_assembler *assembler, const char *data, size_t length, const char **reason)
+{
+	struct buffer armour = BUFFER_EMPTY;
+	struct json_object *object;
+
+	assembler->armoured = delta_text_armour(data, length, &armour);
+	if (assembler->armoured) {
+		data = armour.data;
+		length = armour.length;
+	}
+	object = json_parse(data, length, reason);
+	buffer_free(&armour);
+	return object;
+}
+
+const char *
+chat_assembler_body(struct chat_assembler *assembler, const char *data, size_t length)
+{
+	const char *reason = NULL;
+	struct json_object *object = parse(assembler, data, length, &reason);
+
+	if (json_object_is_type(object, json_type_array) && json_object_array_length(object) > 0)
+		chat_merge_object(assembler, json_object_array_get_idx(object, 0));
+	else if (reason == NULL)
+		chat_merge_object(assembler, object);
+	json_object_put(object);
+	return reason;
+}
+
+static void
+take_json(struct chat_assembler *assembler, bool error, const char *data, size_t length)
+{
+	const char *reason = NULL;
+	struct json_object *object = parse(assembler, data, length, &reason);
+	struct json_object *first = object;
+	char *excerpt, *message;
+
+	if (reason != NULL) {
+		excerpt = http_error_excerpt(data, length, 200);
+		message = xasprintf("sent an event that is not JSON (%s): %s", reason, excerpt);
+		chat_merge_fail(assembler, MODEL_ERROR_ANSWER, message);
+		free(message);
+		free(excerpt);
+		return;
+	}
+	if (json_object_is_type(object, json_type_array))
+		first = json_object_array_get_idx(object, 0);
+	if (error) {
+		chat_merge_error(assembler, first, true);
+	} else {
+		chat_merge_object(assembler, first);
+		if (first == object)
+			learn(assembler, data, length);
+	}
+	json_object_put(object);
+}
+
+bool
+chat_assembler_event(struct chat_assembler *assembler, const char *name, const char *data,
+    size_t length)
+{
+	bool error = name[0] != '\0' && strcmp(name, "error") == 0;
+
+	if (assembler->done || assembler->failed)
+		return false;
+	if (!error && take_pattern(assembler, data, length))
+		return true;
+	while (length > 0 && strchr(" \t\n", data[length - 1]) != NULL)
+		length--;
+	while (length > 0 && strchr(" \t\n", *data) != NULL) {
+		data++;
+		length--;
+	}
+	if (length == 6 && memcmp(data, "[DONE]", 6) == 0) {
+		assembler->done = true;
+		return false;
+	}
+	if (length > 0 && (*data == '{' || *data == '['))
+		take_json(assembler, error, data, length);
+	else if (error)
+		chat_merge_error_text(assembler, data, length);
+	/* Anything else is a keep-alive of somebody's own making. */
+	return !assembler->failed;
+}
+
+bool
+chat_assembler_finishing(const struct chat_assembler *assembler)
+{
+	return assembler->has_finish;
+}
+
+static enum chat_state
+state_of(const struct chat_assembler *assembler)
+{
+	if (assembler->failed)
+		return CHAT_FAILED;
+	if (assembler->has_finish || (assembler->done && assembler->payload))
+		return CHAT_COMPLETE;
+	return assembler->started && !assembler->done ? CHAT_PART : CHAT_NOTHING;
+}
+
+/* The reason for the end; calls count for more than the word "stop". */
+static enum finish_reason
+finish_of(const struct chat_assembler *assembler)
+{
+	if (assembler->refused)
+		return FINISH_REFUSAL;
+	if (!assembler->has_finish || assembler->finish == FINISH_STOP ||
+	    assembler->finish == FINISH_TOOL_CALLS)
+		return assembler->calls.count > 0 ? FINISH_TOOL_CALLS : FINISH_STOP;
+	return assembler->finish;
+}
+
+enum chat_state
+chat_assembler_end(struct chat_assembler *assembler, struct model_answer *answer)
+{
+	enum chat_state state = state_of(assembler);
+	bool complete;
+
+	chat_output_end(&assembler->output);
+	memset(answer, 0, sizeof *answer);
+	answer->retry_after_ms = -1;
+	answer->finish = state == CHAT_COMPLETE ? finish_of(assembler) : FINISH_ERROR;
+	/* Without a reason for the end nobody said that the arguments are whole. */
+	complete = assembler->has_finish && answer->finish == FINISH_TOOL_CALLS;
+	if (state == CHAT_FAILED) {
+		answer->error = assembler->failure.error;
+		answer->status = assembler->failure.status;
+		answer->retry_after_ms = assembler->failure.retry_after_ms;
+		answer->message = assembler->failure.message;
+		assembler->failure.message = NULL;
+	}
+	answer->usage = assembler->usage;
+	chat_calls_finish(&assembler->calls, complete, answer);
+	delta_text_end(&assembler->content_pending, &assembler->reasoning.content);
+	answer->extra =
+	    chat_reasoning_extra(&assembler->reasoning, &assembler->output.thoughts);
+	return state;
+}

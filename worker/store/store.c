@@ -1,0 +1,51 @@
+/*
+ * The verbs, handed to the backend.
+ */
+#include <config.h>
+
+#include "worker/store/store.h"
+
+void
+store_free(struct store *store)
+{
+	if (store != NULL)
+		store->backend->free(store);
+}
+
+void
+store_append_user(struct store *store, struct json_object *message, store_saved saved, void *arg)
+{
+	store->backend->append_user(store, message, saved, arg);
+}
+
+void
+store_append_assistant(struct store *store, struct json_object *message, store_saved saved,
+    void *arg)
+{
+	store->backend->append_assistant(store, message, saved, arg);
+}
+
+void
+store_call_started(struct store *store, const char *call_id, store_saved saved, void *arg)
+{
+	store->backend->call_started(store, call_id, saved, arg);
+}
+
+void
+store_call_result(struct store *store, struct json_object *message, store_saved saved, void *arg)
+{
+	store->backend->call_result(store, message, saved, arg);
+}
+
+void
+store_save_partial(struct store *store, struct json_object *message, store_saved saved,
+    void *arg)
+{
+	store->backend->save_partial(store, message, saved, arg);
+}
+
+void
+store_turn_end(struct store *store, const char *reason, store_saved saved, void *arg)
+{
+	store->backend->turn_end(store, reason, saved, arg);
+}

@@ -1,0 +1,58 @@
+/*
+ * Where a conversation is kept. Exactly these verbs; each tells by its callback when what it
+ * was given is as durable as the backend makes it, and nothing is shown before that.
+ */
+#ifndef HERMES_WORKER_STORE_STORE_H
+#define HERMES_WORKER_STORE_STORE_H
+
+#include "common/json.h"
+
+#include <stddef.h>
+
+struct store;
+
+/* `error` is NULL, or why it could not be saved. May be called from within the verb. */
+typedef void (*store_saved)(const char *error, void *arg);
+
+struct store_backend {
+	const char *name;
+	void (*free)(struct store *store);
+	/* All messages are in the Chat Completions form and borrowed. */
+	void (*append_user)(struct store *store, struct json_object *message, store_saved saved,
+	    void *arg);
+	void (*append_assistant)(struct store *store, struct json_object *message,
+	    store_saved saved, void *arg);
+	void (*call_started)(struct store *store, const char *call_id, store_saved saved,
+	    void *arg);
+	void (*call_result)(struct store *store, struct json_object *message, store_saved saved,
+	    void *arg);
+	/* The assistant's text so far; replaces an earlier partial of the same turn. */
+	void (*save_partial)(struct store *store, struct json_object *message,
+	    store_saved saved, void *arg);
+	void (*turn_end)(struct store *store, const char *reason, store_saved saved, void *arg);
+};
+
+/* Every backend's struct begins with this. */
+struct store {
+	const struct store_backend *backend;
+};
+
+void store_free(struct store *store);
+void store_append_user(struct store *store, struct json_object *message, store_saved saved,
+    void *arg);
+void store_append_assistant(struct store *store, struct json_object *message,
+    store_saved saved, void *arg);
+void store_call_started(struct store *store, const char *call_id, store_saved saved,
+    void *arg);
+void store_call_result(struct store *store, struct json_object *message, store_saved saved,
+    void *arg);
+void store_save_partial(struct store *store, struct json_object *message, store_saved saved,
+    void *arg);
+void store_turn_end(struct store *store, const char *reason, store_saved saved, void *arg);
+
+/* The backend that keeps everything for the life of the process. */
+struct store *store_memory_new(void);
+/* Its rows so far (array of messages, a partial as the last); borrowed. */
+struct json_object *store_memory_rows(struct store *store);
+
+#endif

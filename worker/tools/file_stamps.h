@@ -1,0 +1,36 @@
+/*
+ * What the model has seen of which file, so that an edit never overwrites what it has not
+ * seen. Kept for the session's life; it never looks at a file itself.
+ */
+#ifndef HERMES_WORKER_TOOLS_FILE_STAMPS_H
+#define HERMES_WORKER_TOOLS_FILE_STAMPS_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#define FILE_STAMPS_MAX 1000 /* the oldest goes (hermes-core 4.3) */
+
+struct file_stamps;
+
+enum file_seen {
+	FILE_NEVER_SEEN,
+	FILE_SEEN_PARTLY, /* unchanged since, but only a part of it was read */
+	FILE_SEEN,	  /* unchanged since the model read or wrote all of it */
+	FILE_CHANGED	  /* another file, size or time than what was seen; or it is gone */
+};
+
+struct file_stamps *file_stamps_new(void);
+void file_stamps_free(struct file_stamps *stamps);
+
+/* The model has read or written the file at `path` (absolute, symlinks resolved) when it was
+ * as `status` says. `whole`: all of it. A partial read after a whole one of the same state
+ * leaves it whole. */
+void file_stamps_record(
+    struct file_stamps *stamps, const char *path, const struct stat *status, bool whole);
+/* `now` is the file's present state, NULL when there is no file. */
+enum file_seen
+file_stamps_query(const struct file_stamps *stamps, const char *path, const struct stat *now);
+void file_stamps_forget(struct file_stamps *stamps, const char *path);
+void file_stamps_forget_all(struct file_stamps *stamps);
+
+#endif
