@@ -52,7 +52,7 @@ split(const char *text, struct lines *lines)
 			lines->items =
 			    xreallocarray(lines->items, capacity, sizeof *lines->items);
 		}
-		lines->items[lines->count++] = (struct line) { text, (size_t)(end - text) };
+		lines->items[lines->count++] = (struct line){text, (size_t)(end - text)};
 	}
 }
 
@@ -65,7 +65,7 @@ same(const struct line *a, const struct line *b)
 static void
 add(struct rows *rows, char sign, const struct line *line)
 {
-	rows->items[rows->count++] = (struct row) { sign, line };
+	rows->items[rows->count++] = (struct row){sign, line};
 }
 
 /* Lengths of the longest common subsequence of all pairs of tails. */
@@ -116,14 +116,15 @@ compare(struct rows *rows, const struct line *old, size_t old_count, const struc
 static void
 make_rows(const struct lines *old, const struct lines *new, struct rows *rows)
 {
-	size_t least = old->count < new->count ? old->count : new->count, first = 0, last = 0, i;
+	size_t least = old->count < new->count ? old->count : new->count, first = 0, last = 0,
+	       i;
 
 	rows->items = xcalloc(old->count + new->count, sizeof *rows->items);
 	rows->count = 0;
 	while (first < least && same(&old->items[first], &new->items[first]))
 		add(rows, ' ', &old->items[first++]);
 	while (last < least - first &&
-	    same(&old->items[old->count - 1 - last], &new->items[new->count - 1 - last]))
+	       same(&old->items[old->count - 1 - last], &new->items[new->count - 1 - last]))
 		last++;
 	if (old->count + new->count > 2 * (first + last))
 		compare(rows, old->items != NULL ? old->items + first : NULL,
@@ -148,9 +149,9 @@ near_change(const struct rows *rows, size_t index)
 static void
 show_row(struct render *render, const struct row *row)
 {
-	enum render_style style = row->sign == '-' ? STYLE_RED
-	    : row->sign == '+'			   ? STYLE_GREEN
-						   : STYLE_DIM;
+	enum render_style style = row->sign == '-'   ? STYLE_RED
+				  : row->sign == '+' ? STYLE_GREEN
+						     : STYLE_DIM;
 	struct buffer text = BUFFER_EMPTY;
 
 	buffer_append_byte(&text, row->sign);

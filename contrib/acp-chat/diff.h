@@ -7,7 +7,7 @@
 #include "contrib/acp-chat/render.h"
 
 /* `old_text` NULL = the file is new. */
-void diff_show(struct render *render, const char *path, const char *old_text,
-    const char *new_text);
+void
+diff_show(struct render *render, const char *path, const char *old_text, const char *new_text);
 
 #endif

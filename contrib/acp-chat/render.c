@@ -15,7 +15,7 @@
 #define LINE_LENGTH_MAX 600
 
 /* In the order of enum render_style (ECMA-48 8.3.117). */
-static const char *const style_codes[] = { "", "2", "1", "31", "32", "33", "36" };
+static const char *const style_codes[] = {"", "2", "1", "31", "32", "33", "36"};
 
 void
 render_open(struct render *render, bool verbose)
@@ -26,7 +26,7 @@ render_open(struct render *render, bool verbose)
 	render->verbose = verbose;
 	render->terminal = isatty(STDOUT_FILENO);
 	render->colour = render->terminal && (no_colour == NULL || *no_colour == '\0') &&
-	    (term == NULL || strcmp(term, "dumb") != 0);
+			 (term == NULL || strcmp(term, "dumb") != 0);
 }
 
 /* Takes the passing line away. */

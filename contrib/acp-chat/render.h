@@ -34,8 +34,8 @@ struct render {
 
 void render_open(struct render *render, bool verbose);
 /* Streamed text; a change of the flow begins a new paragraph. */
-void render_stream(struct render *render, enum render_flow flow, const char *text,
-    size_t length);
+void
+render_stream(struct render *render, enum render_flow flow, const char *text, size_t length);
 /* Ends what is streamed and the line; the next text is a new paragraph. */
 void render_break(struct render *render);
 /* One line; what does not belong on one line is taken out. */

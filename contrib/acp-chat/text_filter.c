@@ -31,7 +31,7 @@ static bool
 reorders(uint32_t code)
 {
 	return code == 0x200e || code == 0x200f || code == 0x061c ||
-	    (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+	       (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
 static void
@@ -105,13 +105,13 @@ put(struct text_filter *filter, uint32_t code, const char *bytes, size_t size,
 	else if (code == '\n' && after_return)
 		return;
 	else if ((code >= 0x20 && code != 0x7f && !reorders(code)) || code == '\n' ||
-	    code == '\t')
+		 code == '\t')
 		buffer_append(out, bytes, size);
 }
 
 void
-text_filter_append(struct text_filter *filter, const char *text, size_t length,
-    struct buffer *out)
+text_filter_append(
+    struct text_filter *filter, const char *text, size_t length, struct buffer *out)
 {
 	uint32_t code;
 	size_t size;
@@ -141,8 +141,8 @@ text_filter_line(const char *text, size_t limit, struct buffer *out)
 	for (i = 0; i < clean.length; i++)
 		if (clean.data[i] == '\n' || clean.data[i] == '\t')
 			clean.data[i] = ' ';
-	length = clean.length <= limit ? clean.length
-				       : utf8_floor(clean.data, clean.length, limit);
+	length =
+	    clean.length <= limit ? clean.length : utf8_floor(clean.data, clean.length, limit);
 	buffer_append(out, buffer_text(&clean), length);
 	if (length < clean.length)
 		buffer_append_text(out, "...");

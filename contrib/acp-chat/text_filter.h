@@ -10,7 +10,13 @@
 
 /* A sequence can be cut anywhere between two chunks, so the place in it is kept. */
 struct text_filter {
-	enum { FILTER_TEXT, FILTER_ESCAPE, FILTER_CONTROL, FILTER_STRING, FILTER_STRING_ESCAPE } state;
+	enum {
+		FILTER_TEXT,
+		FILTER_ESCAPE,
+		FILTER_CONTROL,
+		FILTER_STRING,
+		FILTER_STRING_ESCAPE
+	} state;
 	enum { FILTER_ANY, FILTER_RETURN } last;
 };
 
@@ -21,8 +27,8 @@ struct text_filter {
 
 /* Appends `text` without escape sequences, control characters (but newline and tab) and
  * characters that reorder text; CR LF and a lone CR become a newline, invalid UTF-8 U+FFFD. */
-void text_filter_append(struct text_filter *filter, const char *text, size_t length,
-    struct buffer *out);
+void text_filter_append(
+    struct text_filter *filter, const char *text, size_t length, struct buffer *out);
 /* The same for one whole text that must stay on one line: newlines and tabs become blanks,
  * and what is longer than `limit` bytes is cut and marked with dots. */
 void text_filter_line(const char *text, size_t limit, struct buffer *out);

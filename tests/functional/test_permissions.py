@@ -252,7 +252,7 @@ class Paths(AcpTest):
     def test_plan_mode_changes_nothing(self):
         """DESIGN 8: plan is read only"""
         self.put("a.txt", "one\n")
-        _server, agent, session = self.edit_in_mode(
+        self.edit_in_mode(
             model.call("write_file", path="a.txt", content="two\n"), model.run("echo x > b.txt"),
             mode="plan")
         self.assertEqual(self.get("a.txt"), b"one\n")

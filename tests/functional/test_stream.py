@@ -197,7 +197,7 @@ class ToolCalls(StreamTest):
         return chunk({"tool_calls": [{**row, "function": function}]})
 
     def assert_ran(self, parts, *words):
-        server, agent, session, response = self.answer([*parts, finish("tool_calls"), DONE],
+        server, agent, _session, response = self.answer([*parts, finish("tool_calls"), DONE],
                                                        model.say("ok"))
         self.assertEqual(response.get("result", {}).get("stopReason"), "end_turn", response)
         results = server.last.results
@@ -252,7 +252,7 @@ class Arguments(StreamTest):
         """B45 b-d"""
         for reason in ("length", "tool_calls", "stop"):
             with self.subTest(reason):
-                server, agent, session, response = self.answer(
+                server, agent, _session, response = self.answer(
                     *[[self.CUT_CALL, finish(reason), DONE]] * 2, model.say("smaller then"))
                 self.assertFalse(os.path.exists(self.path("big.txt")))
                 if reason == "length":
@@ -415,7 +415,7 @@ class Silence(StreamTest):
         """B50: one byte at a time without a newline is silence"""
         trickle = [part for _ in range(40) for part in (b"x", 0.5)]
         started = time.monotonic()
-        _server, agent, session, response = self.quiet(trickle, model.say("second try"))
+        _server, agent, session, _response = self.quiet(trickle, model.say("second try"))
         self.assertLess(time.monotonic() - started, 15)
         self.assertEqual(agent.text(session), "second try")
 

@@ -151,6 +151,7 @@ class Agent:
         self.running = threading.Event()
         self.running.set()
         self.last_id = 100
+        self.can_load = False
         self.process = subprocess.Popen(
             [program or os.path.join(BUILD, "hermes-acp"), *arguments], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, cwd=cwd or folder,
@@ -397,9 +398,20 @@ class Agent:
     # ---- the protocol --------------------------------------------------------------------
 
     def initialize(self, version=1):
-        return self.call("initialize", {
+        result = self.call("initialize", {
             "protocolVersion": version, "clientCapabilities": self.capabilities,
             "clientInfo": {"name": "tests", "version": "1"}})
+        self.can_load = result.get("agentCapabilities", {}).get("loadSession") is True
+        return result
+
+    def ping(self, identity=None):
+        """A request that every version answers: an unknown method."""
+        response = self.wait(self.start("_tests/ping", {}, identity), 5)
+        if response.get("error", {}).get("code") != -32601:
+            raise AssertionError(f"ping was answered {response}")
+
+    def load(self, session, cwd):
+        return self.call("session/load", {"sessionId": session, "cwd": cwd, "mcpServers": []})
 
     def new_session(self, cwd, **more):
         return self.call("session/new", {"cwd": cwd, "mcpServers": [], **more})["sessionId"]
@@ -648,6 +660,16 @@ class AcpTest(unittest.TestCase):
         server = self.model(*script)
         agent = self.agent(**options)
         return server, agent, agent.new_session(self.work)
+
+    def reload(self, agent, session, quiet=True):
+        """Ends the agent; a new one that has loaded the session, None where it cannot load."""
+        if not agent.swept:
+            self.sweep(agent, quiet=quiet)
+        if not agent.can_load:
+            return None
+        again = self.agent()
+        again.load(session, self.work)
+        return again
 
     def path(self, name):
         return os.path.join(self.work, name)

@@ -17,9 +17,9 @@
 static struct edit_result
 apply(const char *text, const char *old, const char *new, bool all)
 {
-	struct edit_text whole = { text, strlen(text) };
-	struct edit_request request = { { old, strlen(old) }, { new, strlen(new) }, all, false,
-		false, 0 };
+	struct edit_text whole = {text, strlen(text)};
+	struct edit_request request = {
+	    {old, strlen(old)}, {new, strlen(new)}, all, false, false, 0};
 	struct edit_result result;
 
 	edit_match_apply(&whole, &request, &result);
@@ -54,8 +54,8 @@ fails(const char *text, const char *old, const char *new, enum edit_outcome outc
 }
 
 static void
-gives_all(const char *text, const char *old, const char *new, const char *expected,
-    size_t count)
+gives_all(
+    const char *text, const char *old, const char *new, const char *expected, size_t count)
 {
 	struct edit_result result = apply(text, old, new, true);
 
@@ -110,7 +110,8 @@ test_indentation(void **state)
 	    "if x:\n        y = 999\n        print(y)",
 	    "def f():\r\n    if x:\r\n        y = 999\r\n        print(y)\r\n");
 	/* Everything is four columns short: shifted as one. */
-	gives(file, "if x:\n    y = 2\n    print(y)\n", "if x:\n    y = 3\n    if y:\n        go()\n",
+	gives(file, "if x:\n    y = 2\n    print(y)\n",
+	    "if x:\n    y = 3\n    if y:\n        go()\n",
 	    "def f():\n    if x:\n        y = 3\n        if y:\n            go()\n");
 	/* Too deep by two. */
 	gives("a:\n  b\n  c\n", "    b\n    c\n", "    b\n    C\n", "a:\n  b\n  C\n");
@@ -128,7 +129,9 @@ test_indentation(void **state)
 	/* No common amount. */
 	fails("  a1\n     b1\n  c1\n", " a1\n b1\n c1\n", " a1\n b2\n c1\n", EDIT_REFUSED,
 	    "2|     b1");
-	/* Mixing tabs and blanks is refused. */
+	/* A line of the new text would mix tabs and blanks. */
+	fails("\tfoo();\n\tbar();\n", "foo();\nbar();\n", "foo();\n  baz();\nbar();\n",
+	    EDIT_REFUSED, "1|\tfoo();");
 	fails("\tfoo();\n", "foo();\nbar", "x", EDIT_NOT_FOUND, "1|\tfoo();");
 }
 
@@ -157,7 +160,8 @@ test_typographic(void **state)
 			   " n" NBSP "\xc2\xb0\ny\n";
 
 	(void)state;
-	gives(file, "\"Hello\" - it's 5 000 ... n \xc2\xb0", "\"Hello\" - it's 6 000 ... n \xc2\xb0",
+	gives(file, "\"Hello\" - it's 5 000 ... n \xc2\xb0",
+	    "\"Hello\" - it's 6 000 ... n \xc2\xb0",
 	    "x\n" LQ "Hello" RQ " " EM " it" APOSTROPHE "s 6" NNBSP "000 " DOTS " n" NBSP
 	    "\xc2\xb0\ny\n");
 	gives(file, "it's 5 000 ... n", "it's not 5 000 ... m",
@@ -185,7 +189,8 @@ test_wrong_place(void **state)
 			    "int b(void)\n{\n\treturn two(1);\n}\n";
 
 	(void)state;
-	fails(twice, "\treturn three(1);\n", "\treturn 3;\n", EDIT_NOT_FOUND, "3|\treturn one(1);");
+	fails(twice, "\treturn three(1);\n", "\treturn 3;\n", EDIT_NOT_FOUND,
+	    "3|\treturn one(1);");
 	fails("x = 1\ny\nx = 1\n", "x = 1", "x = 2", EDIT_AMBIGUOUS, "L3: x = 1");
 	fails("aaa", "aa", "b", EDIT_AMBIGUOUS, "overlapping");
 	gives_all("aaa", "aa", "b", "ba", 1);
@@ -205,14 +210,14 @@ test_already(void **state)
 	fails("value = 42;\n", "value = 41;", "value = 42;", EDIT_ALREADY, "");
 	fails("ab\n", "cd", "ab", EDIT_NOT_FOUND, "not found");
 	/* The new text is only a part of the old one. */
-	fails("first(1);\nsecond(3);\n", "first(1);\nsecond(2);\n", "first(1);\n", EDIT_NOT_FOUND,
-	    "not found");
+	fails("first(1);\nsecond(3);\n", "first(1);\nsecond(2);\n", "first(1);\n",
+	    EDIT_NOT_FOUND, "not found");
 }
 
 static void
 test_numbered(void **state)
 {
-	struct edit_text numbered = { "1|a\n2|b\n3|c\n", 12 }, table = { "7|a\n9|b\n1|c\n", 12 };
+	struct edit_text numbered = {"1|a\n2|b\n3|c\n", 12}, table = {"7|a\n9|b\n1|c\n", 12};
 
 	(void)state;
 	assert_true(edit_hints_numbered(&numbered, 3));
@@ -249,8 +254,8 @@ test_one_long_line(void **state)
 static void
 diff_is(const char *old, const char *new, const char *expected)
 {
-	struct unified_side a = { old, old != NULL ? strlen(old) : 0 };
-	struct unified_side b = { new, new != NULL ? strlen(new) : 0 };
+	struct unified_side a = {old, old != NULL ? strlen(old) : 0};
+	struct unified_side b = {new, new != NULL ? strlen(new) : 0};
 	struct buffer out = BUFFER_EMPTY;
 
 	unified_diff_append(&out, "f", &a, &b);
@@ -265,8 +270,9 @@ test_unified_diff(void **state)
 	diff_is("a\nb\n", "a\nb\n", "");
 	diff_is("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nX\n6\n7\n8\n9\n",
 	    "--- a/f\n+++ b/f\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+X\n 6\n 7\n 8\n");
-	diff_is(NULL, "a\nb", "--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n+b\n"
-			      "\\ No newline at end of file\n");
+	diff_is(NULL, "a\nb",
+	    "--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n+b\n"
+	    "\\ No newline at end of file\n");
 	diff_is("a\n", NULL, "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
 	diff_is("a\nb", "a\nb\n",
 	    "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n");
@@ -279,16 +285,16 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_line_ends),
-		cmocka_unit_test(test_final_newline),
-		cmocka_unit_test(test_indentation),
-		cmocka_unit_test(test_trailing_blanks),
-		cmocka_unit_test(test_typographic),
-		cmocka_unit_test(test_wrong_place),
-		cmocka_unit_test(test_already),
-		cmocka_unit_test(test_numbered),
-		cmocka_unit_test(test_one_long_line),
-		cmocka_unit_test(test_unified_diff),
+	    cmocka_unit_test(test_line_ends),
+	    cmocka_unit_test(test_final_newline),
+	    cmocka_unit_test(test_indentation),
+	    cmocka_unit_test(test_trailing_blanks),
+	    cmocka_unit_test(test_typographic),
+	    cmocka_unit_test(test_wrong_place),
+	    cmocka_unit_test(test_already),
+	    cmocka_unit_test(test_numbered),
+	    cmocka_unit_test(test_one_long_line),
+	    cmocka_unit_test(test_unified_diff),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

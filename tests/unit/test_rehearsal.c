@@ -146,8 +146,12 @@ begin(struct play *play, const char *messages, bool tools)
 {
 	static const struct model_callbacks callbacks = {
 	    on_text, on_thought, on_finished, on_notice};
-	struct model_request request = {&play->runtime, parse(messages),
-	    tools ? parse("[{\"type\":\"function\"}]") : NULL, "s"};
+	struct model_request request = {
+	    .runtime = &play->runtime,
+	    .messages = parse(messages),
+	    .tools = tools ? parse("[{\"type\":\"function\"}]") : NULL,
+	    .session_id = "s",
+	};
 
 	buffer_clear(&play->text);
 	buffer_clear(&play->thought);
@@ -544,7 +548,7 @@ test_faults_need_permission(void **state)
 	assert_int_equal(play->finish, FINISH_ERROR);
 	assert_int_equal(play->error, MODEL_ERROR_REQUEST);
 	assert_non_null(strstr(message_of(play), "step 2"));
-	assert_non_null(strstr(message_of(play), "--rehearsal-faults"));
+	assert_non_null(strstr(message_of(play), "--allow-faults"));
 }
 
 static void

@@ -137,6 +137,8 @@ append_results(struct json_object *list, struct json_object *messages, size_t *a
     struct json_object *calls)
 {
 	size_t count = json_object_array_length(messages), first = *at, i, j;
+	static const char no_result[] =
+	    "{\"error\":\"The result is not available: the call was not finished.\"}";
 	struct json_object *result, *found;
 	const char *id;
 
@@ -155,9 +157,7 @@ append_results(struct json_object *list, struct json_object *messages, size_t *a
 			    json_member_text(json_member_object(
 						 json_object_array_get_idx(calls, i), "function"),
 				"name", ""),
-			    "{\"error\":\"The result is not available: the call was not "
-			    "finished.\"}",
-			    62);
+			    no_result, sizeof no_result - 1);
 		json_object_array_add(list, found);
 	}
 }
@@ -212,15 +212,13 @@ request_messages(const struct conversation *conversation, const char *system_pro
 }
 
 struct json_object *
-request_tools(bool read_only)
+request_tools(void)
 {
 	struct json_object *list = json_object_new_array(), *tool, *function;
 	const struct tool *row;
 	const char *reason;
 
 	for (row = tool_table(); row->name != NULL; row++) {
-		if (read_only && (row->kind == TOOL_KIND_EDIT || row->kind == TOOL_KIND_EXECUTE))
-			continue;
 		function = json_object_new_object();
 		json_set_text(function, "name", row->name);
 		json_set_text(function, "description", row->description);

@@ -16,8 +16,8 @@ struct runtime;
  * is sent back. The caller owns the array. */
 struct json_object *request_messages(const struct conversation *conversation,
     const char *system_prompt, bool images, bool reasoning_echo);
-/* The tools as the provider gets them: an array, owned by the caller; NULL when `read_only`
- * leaves none. In plan mode only what changes nothing is offered. */
-struct json_object *request_tools(bool read_only);
+/* The tools as the provider gets them: the same array in every mode, so that a provider's
+ * prefix cache holds. Owned by the caller. */
+struct json_object *request_tools(void);
 
 #endif

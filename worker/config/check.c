@@ -70,9 +70,8 @@ check_provider(struct check *check)
 		return;
 	}
 	if (runtime_resolve(check->configuration, NULL, NULL, &runtime, &error) == 0) {
-		say(check, "ok",
-		    "provider: %s (model %s, %" PRId64 " tokens, %s, key %s)", runtime.provider,
-		    runtime.model, runtime.context_length,
+		say(check, "ok", "provider: %s (model %s, %" PRId64 " tokens, %s, key %s)",
+		    runtime.provider, runtime.model, runtime.context_length,
 		    *runtime.base_url != '\0' ? runtime.base_url : "no server",
 		    runtime.api_key != NULL ? "found" : "none needed");
 		runtime_clear(&runtime);
@@ -122,7 +121,8 @@ check_file(struct check *check, const char *name, const char *when_absent)
 
 	if (stat(path, &status) == -1) {
 		if (errno == ENOENT)
-			say(check, "note", "%s: %s does not exist; %s", name, path, when_absent);
+			say(check, "note", "%s: %s does not exist; %s", name, path,
+			    when_absent);
 		else
 			say(check, "problem", "%s: %s: %s", name, path, strerror(errno));
 	} else {
@@ -135,8 +135,8 @@ check_file(struct check *check, const char *name, const char *when_absent)
 static void
 read_values(const struct configuration *configuration)
 {
-	static const char *const integers[] = { "agent.max_turns", "agent.api_max_retries",
-		"agent.local_stream_stale_timeout", "terminal.timeout", "approvals.timeout" };
+	static const char *const integers[] = {"agent.max_turns", "agent.api_max_retries",
+	    "agent.local_stream_stale_timeout", "terminal.timeout", "approvals.timeout"};
 	size_t i;
 
 	for (i = 0; i < sizeof integers / sizeof *integers; i++)
@@ -172,7 +172,8 @@ check_program(struct check *check, const char *name, const char *path)
 		say(check, "problem", "%s: %s: %s; install hermes-acp again", name, path,
 		    strerror(errno));
 	else if (!S_ISREG(status.st_mode) || access(path, X_OK) == -1)
-		say(check, "problem", "%s: %s is not a program that may be started", name, path);
+		say(check, "problem", "%s: %s is not a program that may be started", name,
+		    path);
 	else
 		say(check, "ok", "%s: %s", name, path);
 }
@@ -187,7 +188,8 @@ check_curl(struct check *check)
 
 	if (library == NULL || dlsym(library, "curl_multi_init") == NULL)
 		say(check, "problem",
-		    "libcurl: libcurl.so.4 cannot be loaded (%s); install it (Debian: libcurl4)",
+		    "libcurl: libcurl.so.4 cannot be loaded (%s); install it (Debian: "
+		    "libcurl4)",
 		    library == NULL ? dlerror() : "it is not libcurl");
 	else
 		say(check, "ok", "libcurl: libcurl.so.4");
@@ -227,9 +229,9 @@ check_tools(struct check *check)
 		bool required;
 		const char *without;
 	} tools[] = {
-		{ "bash", true, "commands cannot be run; install bash" },
-		{ "rg", false, "files are searched with grep and find, which is slower" },
-		{ "git", false, "the model is told nothing about branches and changes" },
+	    {"bash", true, "commands cannot be run; install bash"},
+	    {"rg", false, "files are searched with grep and find, which is slower"},
+	    {"git", false, "the model is told nothing about branches and changes"},
 	};
 	char *path;
 	size_t i;
@@ -278,7 +280,7 @@ check_rehearsal(struct check *check)
 int
 check_run(FILE *out, const struct check_options *options)
 {
-	struct check check = { .out = out, .options = options };
+	struct check check = {.out = out, .options = options};
 
 	check.configuration = configuration_load();
 	check_provider(&check);

@@ -1,374 +1,22 @@
 /*
- * The editor of config.yaml. It must never write a text that was not read again and found
- * to mean the old file plus the change.
+ * Changes to config.yaml under its lock. It must never write half of what was asked for.
  */
 #include <config.h>
 
 #include "worker/config/config_edit.h"
 
 #include "worker/config/config_file.h"
-#include "worker/config/yaml_place.h"
-#include "worker/config/yaml_scalar.h"
 #include "worker/config/yaml_tree.h"
 
 #include "common/alloc.h"
 #include "common/fd.h"
-#include "common/json.h"
-#include "common/utf8.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* One edit at work: the text before it and what has been put together. */
-struct editor {
-	const struct config_edit *edit;
-	const char *text;
-	size_t length;
-	struct yaml_places places;
-	struct buffer result;
-	const char *reason; /* why it cannot be done */
-};
-
-static bool
-is_plain_word(const char *text)
-{
-	static const char allowed[] =
-	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@+-";
-	size_t length = strlen(text);
-	struct json_object *value;
-	bool is_text;
-
-	if (!isalpha((unsigned char)*text) || text[strspn(text, allowed)] != '\0' ||
-	    text[length - 1] == ':')
-		return false;
-	value = yaml_scalar_resolve(text, length);
-	is_text = json_object_is_type(value, json_type_string);
-	json_object_put(value);
-	return is_text;
-}
-
-/* A scalar that reads as this text everywhere; a JSON string is a quoted YAML one. */
-static void
-append_scalar(struct buffer *buffer, const char *text)
-{
-	if (is_plain_word(text))
-		buffer_append_text(buffer, text);
-	else
-		buffer_append_json_text(buffer, text);
-}
-
-static void
-splice(struct editor *editor, size_t start, size_t end, const char *replacement)
-{
-	buffer_append(&editor->result, editor->text, start);
-	buffer_append_text(&editor->result, replacement);
-	buffer_append(&editor->result, editor->text + end, editor->length - end);
-}
-
-static const char *
-line_ending(const struct editor *editor)
-{
-	const char *newline = memchr(editor->text, '\n', editor->length);
-
-	return newline != NULL && newline > editor->text && newline[-1] == '\r' ? "\r\n" : "\n";
-}
-
-/* The start of the line after the one that holds `offset`; the end of the text when that
- * line is the last one. */
-static size_t
-next_line(const struct editor *editor, size_t offset)
-{
-	const char *newline = memchr(editor->text + offset, '\n', editor->length - offset);
-
-	return newline != NULL ? (size_t)(newline - editor->text) + 1 : editor->length;
-}
-
-static bool
-ends_line(const struct editor *editor, size_t offset)
-{
-	return offset == 0 || editor->text[offset - 1] == '\n';
-}
-
-/* Puts a line of its own after the line that holds `offset`. */
-static void
-insert_line(struct editor *editor, size_t offset, const char *line)
-{
-	size_t place = next_line(editor, offset);
-	const char *ending = line_ending(editor);
-	char *whole = xasprintf("%s%s%s", ends_line(editor, place) ? "" : ending, line, ending);
-
-	splice(editor, place, place, whole);
-	free(whole);
-}
-
-/* "key: value" or "- value", behind `indent` blanks. */
-static char *
-make_line(const struct editor *editor, size_t indent)
-{
-	struct buffer line = BUFFER_EMPTY;
-
-	buffer_printf(&line, "%*s", (int)indent, "");
-	if (editor->edit->key != NULL)
-		buffer_printf(&line, "%s: ", editor->edit->key);
-	else
-		buffer_append_text(&line, "- ");
-	append_scalar(&line, editor->edit->value);
-	return buffer_take(&line);
-}
-
-/* A section of its own at the end of the file. */
-static void
-add_section(struct editor *editor)
-{
-	const char *ending = line_ending(editor);
-	char *member = make_line(editor, 2);
-	char *whole = xasprintf("%s%s:%s%s%s", ends_line(editor, editor->length) ? "" : ending,
-	    editor->edit->section, ending, member, ending);
-
-	if (editor->places.root.kind != YAML_PLACE_ABSENT && editor->places.root.column > 0)
-		editor->reason = "its keys do not start at the beginning of a line";
-	else if (editor->places.root.flow)
-		editor->reason = "it is written in braces";
-	else
-		splice(editor, editor->length, editor->length, whole);
-	free(whole);
-	free(member);
-}
-
-static bool
-is_blank_range(const struct editor *editor, size_t start, size_t end)
-{
-	for (; start < end; start++)
-		if (strchr(" \t\r\n", editor->text[start]) == NULL)
-			return false;
-	return true;
-}
-
-/* Into {} or []: behind the last member, with a comma when there is one already. */
-static void
-insert_into_flow(struct editor *editor)
-{
-	const struct yaml_place *place = &editor->places.section;
-	size_t end = place->end;
-	char *member = make_line(editor, 0), *whole;
-	bool comma;
-
-	while (end > place->start && strchr(" \t\r\n", editor->text[end - 1]) != NULL)
-		end--;
-	comma = place->count > 0 && editor->text[end - 1] != ',';
-	whole = xasprintf("%s%s", comma ? ", " : editor->text[end - 1] == ',' ? " " : "",
-	    editor->edit->key != NULL ? member : member + 2);
-	splice(editor, end, end, whole);
-	free(whole);
-	free(member);
-}
-
-/* `model: name` becomes a mapping with `default: name`; an empty value just gets members. */
-static void
-open_scalar(struct editor *editor, struct json_object *value)
-{
-	const struct yaml_place *place = &editor->places.section;
-	char *member = make_line(editor, 2), *old = NULL;
-	const char *ending = line_ending(editor);
-
-	if (value == NULL && is_blank_range(editor, place->start, place->end)) {
-		insert_line(editor, place->key_end, member);
-	} else if (place->kind == YAML_PLACE_SCALAR && editor->edit->key != NULL &&
-	    strcmp(editor->edit->section, "model") == 0 &&
-	    strcmp(editor->edit->key, "default") != 0) {
-		old = xasprintf("%s  default: %.*s%s%s", ending,
-		    (int)(place->end - place->start), editor->text + place->start, ending,
-		    member);
-		splice(editor, place->start, place->end, old);
-	} else if (place->kind == YAML_PLACE_SCALAR && editor->edit->key != NULL) {
-		old = xasprintf("%s%s", ending, member);
-		splice(editor, place->start, place->end, old);
-	} else {
-		editor->reason = "the section does not hold what it should";
-	}
-	free(old);
-	free(member);
-}
-
-static void
-replace_member(struct editor *editor)
-{
-	const struct yaml_place *place = &editor->places.member;
-	struct buffer value = BUFFER_EMPTY;
-
-	if (place->kind != YAML_PLACE_SCALAR && place->kind != YAML_PLACE_ALIAS) {
-		editor->reason = "the value there is not a single word or text";
-		return;
-	}
-	/* An empty value has its mark right behind the colon. */
-	if (place->start > 0 && editor->text[place->start - 1] == ':')
-		buffer_append_byte(&value, ' ');
-	append_scalar(&value, editor->edit->value);
-	splice(editor, place->start, place->end, buffer_text(&value));
-	buffer_free(&value);
-}
-
-static void
-append_item(struct editor *editor)
-{
-	const struct yaml_place *place = &editor->places.section;
-	char *member;
-
-	if (place->flow) {
-		insert_into_flow(editor);
-	} else if (place->last_item_end == 0) {
-		editor->reason = "the last item of the list is not a single text";
-	} else {
-		member = make_line(editor, place->column);
-		insert_line(editor, place->last_item_end, member);
-		free(member);
-	}
-}
-
-static void
-edit_mapping(struct editor *editor)
-{
-	const struct yaml_place *place = &editor->places.section;
-	char *member;
-
-	if (editor->places.member.kind != YAML_PLACE_ABSENT) {
-		replace_member(editor);
-	} else if (place->flow) {
-		insert_into_flow(editor);
-	} else {
-		member = make_line(editor, place->column);
-		insert_line(editor, place->key_end, member);
-		free(member);
-	}
-}
-
-static void
-edit_text(struct editor *editor, struct json_object *old)
-{
-	bool item = editor->edit->key == NULL;
-	enum yaml_place_kind kind = editor->places.section.kind;
-
-	if (kind == YAML_PLACE_ABSENT)
-		add_section(editor);
-	else if (kind == YAML_PLACE_MAPPING && !item)
-		edit_mapping(editor);
-	else if (kind == YAML_PLACE_SEQUENCE && item)
-		append_item(editor);
-	else
-		open_scalar(editor, json_member(old, editor->edit->section));
-}
-
-/* The same change on the tree: what the new text must mean. */
-static void
-edit_tree(struct json_object *root, const struct config_edit *edit)
-{
-	struct json_object *value = json_member(root, edit->section), *fresh;
-
-	if (edit->key == NULL) {
-		fresh = json_object_is_type(value, json_type_array) ? json_object_get(value) :
-								       json_object_new_array();
-		json_object_array_add(fresh, json_new_text(edit->value));
-	} else {
-		fresh = json_object_is_type(value, json_type_object) ? json_object_get(value) :
-									json_object_new_object();
-		if (value != NULL && !json_object_is_type(value, json_type_object))
-			json_set(fresh, "default", json_copy(value));
-		json_set_text(fresh, edit->key, edit->value);
-	}
-	json_set(root, edit->section, fresh);
-}
-
-static bool
-same_tree(struct json_object *a, struct json_object *b)
-{
-	struct buffer left = BUFFER_EMPTY, right = BUFFER_EMPTY;
-	bool same;
-
-	json_append_sorted(&left, a);
-	json_append_sorted(&right, b);
-	same = !left.failed && !right.failed &&
-	    strcmp(buffer_text(&left), buffer_text(&right)) == 0;
-	buffer_free(&left);
-	buffer_free(&right);
-	return same;
-}
-
-/* Nothing to do: the list has the item, the value is there, or it is not to be made. */
-static bool
-is_done(struct json_object *root, const struct config_edit *edit)
-{
-	struct json_object *section = json_member(root, edit->section);
-	const char *text;
-	size_t i;
-
-	if (edit->key != NULL) {
-		text = json_member_string(section, edit->key);
-		if (edit->only_existing && !json_has(section, edit->key))
-			return true;
-		return text != NULL && strcmp(text, edit->value) == 0;
-	}
-	if (!json_object_is_type(section, json_type_array))
-		return false;
-	for (i = 0; i < json_object_array_length(section); i++) {
-		text = json_object_get_string(json_object_array_get_idx(section, i));
-		if (text != NULL && strcmp(text, edit->value) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool
-fits(const char *text)
-{
-	size_t length = strlen(text), i;
-
-	for (i = 0; i < length; i++)
-		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-			return false;
-	return utf8_valid(text, length);
-}
-
-/* One change to `text`; it is replaced by the new one. NULL, or why it cannot be made. */
-static const char *
-edit_once(struct buffer *text, const struct config_edit *edit)
-{
-	struct editor editor = { .edit = edit, .text = buffer_text(text),
-		.length = text->length };
-	struct yaml_tree old, fresh = { NULL, NULL, false };
-
-	yaml_tree_parse(&old, editor.text, editor.length, "", NULL);
-	if (!fits(edit->value))
-		editor.reason = "the new value holds control characters";
-	else if (old.broken ||
-	    !yaml_place_find(editor.text, editor.length, edit->section, edit->key,
-		&editor.places))
-		editor.reason = "it is not valid";
-	else if (!is_done(old.root, edit)) {
-		edit_text(&editor, old.root);
-		if (editor.reason == NULL) {
-			edit_tree(old.root, edit);
-			yaml_tree_parse(&fresh, buffer_text(&editor.result),
-			    editor.result.length, "", NULL);
-			if (fresh.broken || !same_tree(old.root, fresh.root))
-				editor.reason = "the way in which it is written leaves no safe "
-						"place for the change";
-		}
-		if (editor.reason == NULL) {
-			buffer_clear(text);
-			buffer_append(text, buffer_text(&editor.result), editor.result.length);
-		}
-	}
-	yaml_tree_clear(&old);
-	yaml_tree_clear(&fresh);
-	buffer_free(&editor.result);
-	return editor.reason;
-}
-
 static int
-refuse(const char *path, const struct config_edit *edit, const char *reason,
-    struct buffer *error)
+refuse(const char *path, const struct yaml_edit *edit, const char *reason, struct buffer *error)
 {
 	buffer_printf(error, "%s%s%s in %s cannot be changed: %s.", edit->section,
 	    edit->key != NULL ? "." : "", edit->key != NULL ? edit->key : "", path, reason);
@@ -376,17 +24,18 @@ refuse(const char *path, const struct config_edit *edit, const char *reason,
 }
 
 static int
-apply_locked(const char *path, const struct config_edit *edits, size_t count,
-    struct buffer *error)
+apply_locked(
+    const char *path, const struct yaml_edit *edits, size_t count, struct buffer *error)
 {
 	struct buffer text = BUFFER_EMPTY, old = BUFFER_EMPTY, reason = BUFFER_EMPTY;
-	struct problems problems = { BUFFER_EMPTY, 0 };
-	struct yaml_tree tree = { NULL, NULL, false };
+	struct problems problems = {BUFFER_EMPTY, 0};
+	struct yaml_tree tree = {NULL, NULL, false};
 	const char *why = NULL;
 	int result = -1;
 	size_t i = 0;
 
-	if (config_file_read(path, YAML_TREE_SIZE_MAX, &text, &reason) == CONFIG_FILE_UNREADABLE) {
+	if (config_file_read(path, YAML_TREE_SIZE_MAX, &text, &reason) ==
+	    CONFIG_FILE_UNREADABLE) {
 		buffer_printf(error, "%s cannot be read: %s.", path, buffer_text(&reason));
 		goto out;
 	}
@@ -397,11 +46,11 @@ apply_locked(const char *path, const struct config_edit *edits, size_t count,
 		goto out;
 	}
 	for (i = 0; i < count && why == NULL; i++)
-		why = edit_once(&text, &edits[i]);
+		why = yaml_edit_once(&text, &edits[i]);
 	if (why != NULL)
 		refuse(path, &edits[i - 1], why, error);
 	else if (text.length == old.length && access(path, F_OK) == 0 &&
-	    memcmp(buffer_text(&text), buffer_text(&old), old.length) == 0)
+		 memcmp(buffer_text(&text), buffer_text(&old), old.length) == 0)
 		result = 0;
 	else
 		result = config_file_replace(path, buffer_text(&text), text.length, error);
@@ -415,8 +64,8 @@ out:
 }
 
 int
-config_edit_apply(const char *home, const struct config_edit *edits, size_t count,
-    struct buffer *error)
+config_edit_apply(
+    const char *home, const struct yaml_edit *edits, size_t count, struct buffer *error)
 {
 	char *path = xasprintf("%s/config.yaml", home);
 	int lock = config_file_lock(home, "config.yaml", error), result = -1;
@@ -432,7 +81,7 @@ int
 config_edit_set(const char *home, const char *section, const char *key, const char *value,
     struct buffer *error)
 {
-	struct config_edit edit = { .section = section, .key = key, .value = value };
+	struct yaml_edit edit = {.section = section, .key = key, .value = value};
 
 	return config_edit_apply(home, &edit, 1, error);
 }
@@ -440,7 +89,7 @@ config_edit_set(const char *home, const char *section, const char *key, const ch
 int
 config_edit_append(const char *home, const char *list, const char *item, struct buffer *error)
 {
-	struct config_edit edit = { .section = list, .value = item };
+	struct yaml_edit edit = {.section = list, .value = item};
 
 	return config_edit_apply(home, &edit, 1, error);
 }

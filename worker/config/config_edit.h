@@ -7,26 +7,19 @@
 #define HERMES_WORKER_CONFIG_CONFIG_EDIT_H
 
 #include "common/buffer.h"
+#include "worker/config/yaml_edit.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-
-struct config_edit {
-	const char *section; /* "model"; for an item the name of a list at the top level */
-	const char *key;     /* "default"; NULL: append `value` as an item */
-	const char *value;   /* always stored as text */
-	bool only_existing;  /* skip when the key is not there or already empty */
-};
 
 /* Applies the changes in order, all or none. The file and its folder are made when they are
  * missing. An item that is in the list already is left alone. 0, or -1 with a sentence in
  * `error`. May wait up to 8 ms for another program's lock. */
-int config_edit_apply(const char *home, const struct config_edit *edits, size_t count,
-    struct buffer *error);
+int config_edit_apply(
+    const char *home, const struct yaml_edit *edits, size_t count, struct buffer *error);
 /* One change each. */
 int config_edit_set(const char *home, const char *section, const char *key, const char *value,
     struct buffer *error);
-int config_edit_append(const char *home, const char *list, const char *item,
-    struct buffer *error);
+int
+config_edit_append(const char *home, const char *list, const char *item, struct buffer *error);
 
 #endif

@@ -56,8 +56,8 @@ make_folders(const char *home, struct buffer *error)
 		if (slash != NULL)
 			*slash = '\0';
 		if (mkdir(path, 0700) == -1 && errno != EEXIST && errno != EROFS) {
-			buffer_printf(error, "The folder %s cannot be made: %s.", path,
-			    strerror(errno));
+			buffer_printf(
+			    error, "The folder %s cannot be made: %s.", path, strerror(errno));
 			result = -1;
 		}
 		if (slash == NULL)
@@ -71,7 +71,7 @@ make_folders(const char *home, struct buffer *error)
 int
 config_file_lock(const char *home, const char *name, struct buffer *error)
 {
-	const struct timespec pause = { .tv_nsec = 1000000 };
+	const struct timespec pause = {.tv_nsec = 1000000};
 	char *path;
 	int fd, tries;
 
@@ -80,11 +80,12 @@ config_file_lock(const char *home, const char *name, struct buffer *error)
 	path = xasprintf("%s/%s.lock", home, name);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd == -1)
-		buffer_printf(error, "The lock %s cannot be opened: %s.", path, strerror(errno));
+		buffer_printf(
+		    error, "The lock %s cannot be opened: %s.", path, strerror(errno));
 	for (tries = 0; fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1; tries++) {
 		if (tries == LOCK_TRIES || (errno != EWOULDBLOCK && errno != EINTR)) {
-			buffer_printf(error, "%s/%s is being changed by another program.", home,
-			    name);
+			buffer_printf(
+			    error, "%s/%s is being changed by another program.", home, name);
 			fd_close(&fd);
 			break;
 		}

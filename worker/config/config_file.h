@@ -13,14 +13,14 @@ enum config_file_state { CONFIG_FILE_READ, CONFIG_FILE_ABSENT, CONFIG_FILE_UNREA
 
 /* Reads a regular file of at most `limit` bytes. UNREADABLE: `reason` gets the reason as a
  * phrase ("Permission denied"). */
-enum config_file_state config_file_read(const char *path, size_t limit, struct buffer *text,
-    struct buffer *reason);
+enum config_file_state
+config_file_read(const char *path, size_t limit, struct buffer *text, struct buffer *reason);
 /* Makes `home` (0700) when it is missing and takes the lock <home>/<name>.lock. It waits no
  * longer than 8 ms. A descriptor to be closed, or -1 with a sentence in `error`. */
 int config_file_lock(const char *home, const char *name, struct buffer *error);
 /* Puts `text` in place of the file, 0600, by a synced temporary file and rename; a symbolic
  * link keeps pointing at the file. 0, or -1 with a sentence in `error`. */
-int config_file_replace(const char *path, const char *text, size_t length,
-    struct buffer *error);
+int
+config_file_replace(const char *path, const char *text, size_t length, struct buffer *error);
 
 #endif

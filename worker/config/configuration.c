@@ -28,19 +28,18 @@ struct configuration {
 	struct yaml_tree tree;
 	struct dotenv dotenv;
 	bool has_dotenv, absent;
-	size_t expanded; /* bytes of values with ${VAR} so far */
+	size_t expanded;	   /* bytes of values with ${VAR} so far */
 	struct problems *problems; /* grows while values are read */
 };
 
 /* Inherited from some parent, these would redirect the user's own set-up: when there is a
  * .env they count only from there. */
-static const char *const own_names[] = { "HERMES_ACP_AUTH_METHOD", "HERMES_ACP_AUTO_APPROVE",
-	"HERMES_COPILOT_ACP_COMMAND", "HERMES_COPILOT_ACP_ARGS", "COPILOT_CLI_PATH",
-	"COPILOT_ACP_BASE_URL" };
+static const char *const own_names[] = {"HERMES_ACP_AUTH_METHOD", "HERMES_ACP_AUTO_APPROVE",
+    "HERMES_COPILOT_ACP_COMMAND", "HERMES_COPILOT_ACP_ARGS", "COPILOT_CLI_PATH",
+    "COPILOT_ACP_BASE_URL"};
 
 /* Members of config.yaml whose values are keys. */
-static const char *const secret_members[] = { "api_key", "token", "password",
-	"client_secret" };
+static const char *const secret_members[] = {"api_key", "token", "password", "client_secret"};
 
 /* Bytes that all filled-in values may have together. */
 #define EXPANDED_MAX (4 * 1024 * 1024)
@@ -126,8 +125,8 @@ load_dotenv(struct configuration *configuration)
 		configuration->has_dotenv = true;
 		text = dotenv_decode(buffer_text(&bytes), bytes.length, &why);
 		if (text != NULL)
-			dotenv_parse(&configuration->dotenv, text, path,
-			    configuration->problems);
+			dotenv_parse(
+			    &configuration->dotenv, text, path, configuration->problems);
 		else
 			problems_note(configuration->problems, path, 0, NULL, "%s", why);
 		break;
@@ -227,8 +226,8 @@ is_secret_member(const char *key)
 }
 
 static void
-expand_string(struct configuration *configuration, struct json_object *value,
-    struct buffer *path)
+expand_string(
+    struct configuration *configuration, struct json_object *value, struct buffer *path)
 {
 	const char *text = json_object_get_string(value), *key;
 	char *expanded;
@@ -346,8 +345,8 @@ configuration_absent(const struct configuration *configuration)
 }
 
 void
-configuration_note(const struct configuration *configuration, const char *path,
-    const char *format, ...)
+configuration_note(
+    const struct configuration *configuration, const char *path, const char *format, ...)
 {
 	struct buffer text = BUFFER_EMPTY;
 	va_list arguments;

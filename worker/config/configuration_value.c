@@ -63,8 +63,8 @@ note_kind(const struct configuration *configuration, const char *path,
 }
 
 int64_t
-configuration_integer(const struct configuration *configuration, const char *path,
-    int64_t otherwise)
+configuration_integer(
+    const struct configuration *configuration, const char *path, int64_t otherwise)
 {
 	struct json_object *value = configuration_value(configuration, path), *holder;
 	int64_t number = otherwise;
@@ -85,11 +85,11 @@ configuration_integer(const struct configuration *configuration, const char *pat
 }
 
 bool
-configuration_boolean(const struct configuration *configuration, const char *path,
-    bool otherwise)
+configuration_boolean(
+    const struct configuration *configuration, const char *path, bool otherwise)
 {
-	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0",
-		"1" };
+	static const char *const words[] = {
+	    "false", "true", "no", "yes", "off", "on", "0", "1"};
 	struct json_object *value = configuration_value(configuration, path);
 	const char *text;
 	size_t i;
@@ -107,8 +107,8 @@ configuration_boolean(const struct configuration *configuration, const char *pat
 }
 
 const char *
-configuration_string(const struct configuration *configuration, const char *path,
-    const char *otherwise)
+configuration_string(
+    const struct configuration *configuration, const char *path, const char *otherwise)
 {
 	struct json_object *value = configuration_value(configuration, path);
 
@@ -116,7 +116,8 @@ configuration_string(const struct configuration *configuration, const char *path
 		return otherwise;
 	if (json_object_is_type(value, json_type_array) ||
 	    json_object_is_type(value, json_type_object)) {
-		note_kind(configuration, path, value, "a text", otherwise != NULL ? otherwise : "");
+		note_kind(
+		    configuration, path, value, "a text", otherwise != NULL ? otherwise : "");
 		return otherwise;
 	}
 	if (strlen(json_object_get_string(value)) !=

@@ -7,9 +7,7 @@
 #include "worker/config/dotenv.h"
 
 #include "common/alloc.h"
-#include "common/utf8.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +19,8 @@ struct reader {
 	const char *reason; /* why an entry was not understood */
 };
 
-static const char *const secret_endings[] = { "_API_KEY", "_TOKEN", "_SECRET", "_KEY",
-	"_PASSWORD" };
+static const char *const secret_endings[] = {
+    "_API_KEY", "_TOKEN", "_SECRET", "_KEY", "_PASSWORD"};
 
 bool
 dotenv_name_is_secret(const char *name)
@@ -31,8 +29,7 @@ dotenv_name_is_secret(const char *name)
 
 	for (i = 0; i < sizeof secret_endings / sizeof *secret_endings; i++) {
 		ending = strlen(secret_endings[i]);
-		if (length >= ending &&
-		    strcmp(name + length - ending, secret_endings[i]) == 0)
+		if (length >= ending && strcmp(name + length - ending, secret_endings[i]) == 0)
 			return true;
 	}
 	return false;
@@ -213,8 +210,8 @@ read_entry(struct reader *reader, struct dotenv_entry *entry)
 		reader->at++;
 		skip_blanks(reader);
 		first = reader->text[reader->at];
-		entry->value = first == '\'' || first == '"' ? read_quoted(reader) :
-								   read_plain(reader);
+		entry->value =
+		    first == '\'' || first == '"' ? read_quoted(reader) : read_plain(reader);
 		if (entry->value == NULL)
 			return false;
 	}
@@ -222,8 +219,8 @@ read_entry(struct reader *reader, struct dotenv_entry *entry)
 }
 
 static void
-append_reference(struct buffer *out, const struct dotenv *dotenv, const char *name,
-    const char *otherwise)
+append_reference(
+    struct buffer *out, const struct dotenv *dotenv, const char *name, const char *otherwise)
 {
 	const struct dotenv_entry *entry = dotenv_find(dotenv, name);
 	const char *value = entry != NULL ? entry->value : getenv(name);
@@ -266,9 +263,8 @@ interpolate(const struct dotenv *dotenv, const char *value)
 
 	buffer_append(&out, "", 0);
 	while (*value != '\0') {
-		used = value[0] == '$' && value[1] == '{' ?
-		    interpolate_one(&out, dotenv, value) :
-		    0;
+		used = value[0] == '$' && value[1] == '{' ? interpolate_one(&out, dotenv, value)
+							  : 0;
 		if (used == 0)
 			buffer_append_byte(&out, *value++);
 		value += used;
@@ -300,8 +296,8 @@ add_entry(struct dotenv *dotenv, struct dotenv_entry *entry, const char *file,
 	char *raw = entry->value;
 
 	if (raw == NULL) {
-		problems_note(problems, file, entry->line, entry->name,
-		    "there is no \"=\" and no value");
+		problems_note(
+		    problems, file, entry->line, entry->name, "there is no \"=\" and no value");
 	} else {
 		entry->value = interpolate(dotenv, raw);
 		free(raw);
@@ -316,10 +312,10 @@ add_entry(struct dotenv *dotenv, struct dotenv_entry *entry, const char *file,
 }
 
 void
-dotenv_parse(struct dotenv *dotenv, const char *text, const char *file,
-    struct problems *problems)
+dotenv_parse(
+    struct dotenv *dotenv, const char *text, const char *file, struct problems *problems)
 {
-	struct reader reader = { .text = text, .line = 1 };
+	struct reader reader = {.text = text, .line = 1};
 	struct dotenv_entry entry;
 
 	memset(dotenv, 0, sizeof *dotenv);
@@ -372,68 +368,4 @@ dotenv_clear(struct dotenv *dotenv)
 	}
 	free(dotenv->entries);
 	memset(dotenv, 0, sizeof *dotenv);
-}
-
-static void
-append_code(struct buffer *out, uint32_t code)
-{
-	char bytes[4];
-	size_t length = utf8_encode(code, bytes);
-
-	if (code == 0)
-		return;
-	if (length == 0)
-		buffer_append_text(out, UTF8_REPLACEMENT);
-	else
-		buffer_append(out, bytes, length);
-}
-
-static void
-decode_utf16(struct buffer *out, const unsigned char *bytes, size_t length, bool big)
-{
-	uint32_t unit, high = 0;
-	size_t i;
-
-	for (i = 0; i + 1 < length; i += 2) {
-		unit = (uint32_t)(bytes[i + !big] | bytes[i + big] << 8);
-		if (unit >= 0xd800 && unit < 0xdc00) {
-			high = unit;
-			continue;
-		}
-		if (high != 0 && unit >= 0xdc00 && unit < 0xe000)
-			unit = 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00);
-		append_code(out, unit);
-		high = 0;
-	}
-}
-
-char *
-dotenv_decode(const char *bytes, size_t length, const char **reason)
-{
-	struct buffer out = BUFFER_EMPTY;
-	bool utf8;
-	size_t i;
-
-	*reason = NULL;
-	buffer_append(&out, "", 0);
-	if (length >= 4 &&
-	    (memcmp(bytes, "\xff\xfe\0\0", 4) == 0 || memcmp(bytes, "\0\0\xfe\xff", 4) == 0)) {
-		*reason = "the file is UTF-32; it must be UTF-8";
-		return NULL;
-	}
-	if (length >= 2 && (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0)) {
-		decode_utf16(&out, (const unsigned char *)bytes + 2, length - 2,
-		    (unsigned char)bytes[0] == 0xfe);
-	} else {
-		i = length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-		utf8 = utf8_valid(bytes + i, length - i);
-		for (; i < length; i++)
-			if (utf8 && bytes[i] != '\0')
-				buffer_append_byte(&out, bytes[i]);
-			else
-				append_code(&out, (unsigned char)bytes[i]);
-	}
-	if (out.data == NULL)
-		return xstrdup("");
-	return buffer_take(&out);
 }

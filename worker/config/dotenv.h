@@ -31,8 +31,8 @@ struct dotenv {
 char *dotenv_decode(const char *bytes, size_t length, const char **reason);
 /* Parses decoded text. `file` names it in problems. Values are final: escapes and ${VAR}
  * filled in (earlier entries first, then the environment). Cleared by dotenv_clear(). */
-void dotenv_parse(struct dotenv *dotenv, const char *text, const char *file,
-    struct problems *problems);
+void dotenv_parse(
+    struct dotenv *dotenv, const char *text, const char *file, struct problems *problems);
 /* The last entry of that name, NULL when there is none; borrowed. */
 const struct dotenv_entry *dotenv_find(const struct dotenv *dotenv, const char *name);
 /* True for names whose values are secrets by their ending (_API_KEY, _TOKEN …). */

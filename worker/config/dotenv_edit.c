@@ -24,7 +24,7 @@ is_name(const char *name)
 	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
 	return *name != '\0' && name[strspn(name, allowed)] == '\0' &&
-	    (*name < '0' || *name > '9');
+	       (*name < '0' || *name > '9');
 }
 
 static bool
@@ -85,8 +85,8 @@ compose(struct buffer *out, const char *text, const struct dotenv_entry *old, co
 
 /* True when `fresh` holds the value and all else is as it was. */
 static bool
-is_as_meant(const struct dotenv *old, const struct dotenv *fresh, const char *name,
-    const char *value)
+is_as_meant(
+    const struct dotenv *old, const struct dotenv *fresh, const char *name, const char *value)
 {
 	const struct dotenv_entry *entry = dotenv_find(fresh, name), *other;
 	size_t i;
@@ -139,7 +139,7 @@ set_locked(const char *path, const char *name, const char *value, struct buffer 
 	if (config_file_read(path, DOTENV_SIZE_MAX, &bytes, &reason) == CONFIG_FILE_UNREADABLE)
 		buffer_printf(error, "%s cannot be read: %s.", path, buffer_text(&reason));
 	else if (!utf8_valid(buffer_text(&bytes), bytes.length) ||
-	    strlen(buffer_text(&bytes)) != bytes.length)
+		 strlen(buffer_text(&bytes)) != bytes.length)
 		buffer_printf(error, "%s is not UTF-8; store it as UTF-8 first.", path);
 	else
 		result = set_in_text(path, buffer_text(&bytes), name, value, error);

@@ -30,8 +30,8 @@ host_length(const char *place)
 {
 	if (*place == '[')
 		return strspn(place + 1, "0123456789abcdefABCDEF:.") + 2;
-	return strspn(place,
-	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_");
+	return strspn(
+	    place, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_");
 }
 
 static bool
@@ -41,7 +41,7 @@ port_fits(const char *port, size_t *length)
 
 	*length = digits;
 	return digits > 0 && digits <= 5 && strtol(port, NULL, 10) > 0 &&
-	    strtol(port, NULL, 10) <= 65535;
+	       strtol(port, NULL, 10) <= 65535;
 }
 
 const char *
@@ -94,9 +94,9 @@ endpoint_host(const char *url, char host[ENDPOINT_HOST_SIZE])
 	size_t length, i;
 
 	host[0] = '\0';
-	if (endpoint_problem(url) != NULL)
-		return;
 	place = authority(url);
+	if (place == NULL || endpoint_problem(url) != NULL)
+		return;
 	length = host_length(place);
 	if (*place == '[') {
 		place++;
@@ -146,7 +146,7 @@ endpoint_host_within(const char *host, const char *domain)
 static const char *
 registered_label(const char *host)
 {
-	static const char *const second[] = { "co", "com", "org", "net", "ac", "gov", "edu" };
+	static const char *const second[] = {"co", "com", "org", "net", "ac", "gov", "edu"};
 	const char *last = strrchr(host, '.'), *label;
 	size_t i, length;
 

@@ -74,7 +74,8 @@ problems_note(struct problems *problems, const char *file, unsigned line, const 
 	buffer_free(&raw);
 	if (text != NULL && !already_noted(problems, text)) {
 		if (problems->count++ == PROBLEMS_MAX)
-			buffer_append_text(&problems->text, "further problems are not listed\n");
+			buffer_append_text(
+			    &problems->text, "further problems are not listed\n");
 		else
 			buffer_append_text(&problems->text, text);
 	}

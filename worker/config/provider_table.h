@@ -15,15 +15,15 @@
 struct provider_row {
 	const char *id;
 	const char *label;
-	const char *base_url;			     /* NULL: must be configured */
-	const char *keys[PROVIDER_KEYS_MAX];	     /* variables in order */
-	const char *base_variable;		     /* NULL when there is none */
+	const char *base_url;		     /* NULL: must be configured */
+	const char *keys[PROVIDER_KEYS_MAX]; /* variables in order */
+	const char *base_variable;	     /* NULL when there is none */
 	const char *aliases[PROVIDER_ALIASES_MAX];
-	const char *domains[PROVIDER_DOMAINS_MAX];   /* hosts the keys belong to besides the
-						      * host of base_url */
-	const char *api_mode;			     /* NULL: by the URL */
-	const char *key_prefix;			     /* what every key starts with; may be NULL */
-	bool never_chosen;			     /* only when named */
+	const char *domains[PROVIDER_DOMAINS_MAX]; /* hosts the keys belong to besides the
+						    * host of base_url */
+	const char *api_mode;			   /* NULL: by the URL */
+	const char *key_prefix;			   /* what every key starts with; may be NULL */
+	bool never_chosen;			   /* only when named */
 	bool key_optional;
 	bool strict_host; /* the key goes to its own hosts even when base_variable says else */
 };

@@ -17,40 +17,18 @@
 #include <string.h>
 #include <strings.h>
 
-/* Names under which a model's name may stand in the model block. */
-static const char *const model_names[] = { "default", "model", "name" };
-
 /* Dialects that config.yaml may name, with their other names. */
 static const struct {
 	const char *name, *mode;
 } modes[] = {
-	{ "chat_completions", "chat_completions" },
-	{ "openai_chat", "chat_completions" },
-	{ "codex_responses", "codex_responses" },
-	{ "responses", "codex_responses" },
-	{ "anthropic_messages", "anthropic_messages" },
-	{ "bedrock_converse", "bedrock_converse" },
-	{ "codex_app_server", "codex_app_server" },
+    {"chat_completions", "chat_completions"},
+    {"openai_chat", "chat_completions"},
+    {"codex_responses", "codex_responses"},
+    {"responses", "codex_responses"},
+    {"anthropic_messages", "anthropic_messages"},
+    {"bedrock_converse", "bedrock_converse"},
+    {"codex_app_server", "codex_app_server"},
 };
-
-const char *
-runtime_configured_model(const struct configuration *configuration)
-{
-	struct json_object *block = configuration_value(configuration, "model");
-	const char *name;
-	size_t i;
-
-	if (block != NULL && !json_object_is_type(block, json_type_object)) {
-		name = configuration_string(configuration, "model", NULL);
-		return name != NULL && *name != '\0' ? name : NULL;
-	}
-	for (i = 0; i < sizeof model_names / sizeof *model_names; i++) {
-		name = json_member_string(block, model_names[i]);
-		if (name != NULL && *name != '\0')
-			return name;
-	}
-	return NULL;
-}
 
 static const char *
 find_model(const struct runtime_choice *choice, const char *provider, const char *model)
@@ -104,7 +82,8 @@ find_mode(const struct runtime_choice *choice, char **result, struct buffer *err
 		mode = provider_table_mode_by_url(choice->base_url);
 	if (!provider_table_mode_supported(mode)) {
 		buffer_printf(error,
-		    "The provider %s at %s needs the api_mode %s, which is not supported by this "
+		    "The provider %s at %s needs the api_mode %s, which is not supported by "
+		    "this "
 		    "version (chat_completions is). Choose another provider under "
 		    "model.provider in %s/config.yaml or run `hermes-acp --setup`.",
 		    choice->id, choice->base_url, mode,
@@ -188,7 +167,7 @@ int
 runtime_resolve(const struct configuration *configuration, const char *provider,
     const char *model, struct runtime *runtime, struct buffer *error)
 {
-	struct runtime_choice choice = { .configuration = configuration };
+	struct runtime_choice choice = {.configuration = configuration};
 	const char *name = provider;
 	int result;
 

@@ -15,8 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const custom_names[] = { "custom", "ollama", "vllm", "llamacpp",
-	"llama.cpp" };
+static const char *const custom_names[] = {"custom", "ollama", "vllm", "llamacpp", "llama.cpp"};
 
 /* Names are compared without regard to case, with blanks as "-". */
 static bool
@@ -122,7 +121,8 @@ refuse_name(const struct runtime_choice *choice, const char *name, struct buffer
 
 	if (provider_table_unsupported(name, &reason)) {
 		buffer_printf(error,
-		    "The provider \"%s\" is not supported by this version: %s. Name another one "
+		    "The provider \"%s\" is not supported by this version: %s. Name another "
+		    "one "
 		    "under model.provider in %s/config.yaml, or run `hermes-acp --setup`.",
 		    name, reason, home);
 		return -1;
@@ -175,9 +175,9 @@ choose_named(struct runtime_choice *choice, const char *name, struct buffer *err
 static bool
 is_usable(const struct configuration *configuration, const struct provider_row *row)
 {
-	const char *base = row->base_variable != NULL ?
-	    configuration_variable(configuration, row->base_variable) :
-	    NULL;
+	const char *base = row->base_variable != NULL
+			       ? configuration_variable(configuration, row->base_variable)
+			       : NULL;
 
 	if (row->never_chosen || (row->base_url == NULL && base == NULL))
 		return false;
@@ -192,8 +192,8 @@ row_is_spoken(const struct provider_row *row)
 	const char *mode = row->api_mode;
 
 	if (mode == NULL)
-		mode = row->base_url != NULL ? provider_table_mode_by_url(row->base_url) :
-					       "chat_completions";
+		mode = row->base_url != NULL ? provider_table_mode_by_url(row->base_url)
+					     : "chat_completions";
 	return provider_table_mode_supported(mode);
 }
 
@@ -247,7 +247,8 @@ append_unusable(const struct configuration *configuration, struct buffer *error)
 			if (value == NULL || runtime_key_usable(&rows[i], value))
 				continue;
 			buffer_printf(error, " %s is set but does not hold a key%s%s%s.",
-			    rows[i].keys[k], rows[i].key_prefix != NULL ? " (it starts with \"" : "",
+			    rows[i].keys[k],
+			    rows[i].key_prefix != NULL ? " (it starts with \"" : "",
 			    rows[i].key_prefix != NULL ? rows[i].key_prefix : "",
 			    rows[i].key_prefix != NULL ? "\")" : "");
 		}
@@ -264,8 +265,9 @@ refuse_nothing(const struct configuration *configuration, struct buffer *error)
 	    "key (for example OPENROUTER_API_KEY=…) into %s/.env and name the model under "
 	    "model.default in %s/config.yaml.",
 	    home, home,
-	    configuration_absent(configuration) ? "does not exist" :
-						  "names neither model.provider nor model.base_url",
+	    configuration_absent(configuration)
+		? "does not exist"
+		: "names neither model.provider nor model.base_url",
 	    home, home);
 	append_unusable(configuration, error);
 	return -1;
@@ -325,14 +327,14 @@ choose_freely(struct runtime_choice *choice, struct buffer *error)
 static bool
 block_is_about(const struct runtime_choice *choice, const char *configured)
 {
-	struct runtime_choice other = { .configuration = choice->configuration };
+	struct runtime_choice other = {.configuration = choice->configuration};
 	struct buffer ignored = BUFFER_EMPTY;
 	bool same;
 
 	if (configured == NULL || strcasecmp(configured, "auto") == 0)
 		return strcmp(choice->id, "custom") == 0;
 	same = choose_named(&other, configured, &ignored) == 0 &&
-	    strcmp(other.id, choice->id) == 0;
+	       strcmp(other.id, choice->id) == 0;
 	runtime_choice_clear(&other);
 	buffer_free(&ignored);
 	return same;
@@ -342,9 +344,9 @@ block_is_about(const struct runtime_choice *choice, const char *configured)
 static void
 note_wrong_kinds(const struct runtime_choice *choice)
 {
-	static const char *const paths[] = { "model.base_url", "model.api_key", "model.api",
-		"model.key_env", "model.api_key_env", "model.api_mode", "model.default",
-		"model.model", "model.name" };
+	static const char *const paths[] = {"model.base_url", "model.api_key", "model.api",
+	    "model.key_env", "model.api_key_env", "model.api_mode", "model.default",
+	    "model.model", "model.name"};
 	struct json_object *value;
 	size_t i;
 

@@ -33,7 +33,7 @@ member_of(struct json_object *block, const char *const *names)
 static const char *
 base_of(struct json_object *block)
 {
-	static const char *const names[] = { "base_url", "url", "api", NULL };
+	static const char *const names[] = {"base_url", "url", "api", NULL};
 
 	return member_of(block, names);
 }
@@ -48,7 +48,7 @@ struct address {
 static struct address
 variable_address(const struct runtime_choice *choice, const char *name)
 {
-	struct address address = { .place = name };
+	struct address address = {.place = name};
 
 	if (name != NULL)
 		address.url = configuration_variable(choice->configuration, name);
@@ -59,10 +59,10 @@ variable_address(const struct runtime_choice *choice, const char *name)
 static struct address
 find_address(const struct runtime_choice *choice)
 {
-	struct address address = { NULL, NULL, false };
-	struct address model = { json_member_string(choice->model_block, "base_url"),
-		"model.base_url", false };
-	struct address block = { base_of(choice->block), choice->block_path, false };
+	struct address address = {NULL, NULL, false};
+	struct address model = {
+	    json_member_string(choice->model_block, "base_url"), "model.base_url", false};
+	struct address block = {base_of(choice->block), choice->block_path, false};
 
 	if (model.url != NULL && *model.url == '\0')
 		model.url = NULL;
@@ -94,8 +94,8 @@ refuse_missing(const struct runtime_choice *choice, struct buffer *error)
 		    choice->id, choice->row->base_variable, home, home);
 	else
 		buffer_printf(error,
-		    "The provider \"%s\" has no base URL. Set %s%s in %s/config.yaml.", choice->id,
-		    choice->block != NULL ? choice->block_path : "model",
+		    "The provider \"%s\" has no base URL. Set %s%s in %s/config.yaml.",
+		    choice->id, choice->block != NULL ? choice->block_path : "model",
 		    ".base_url", home);
 	return -1;
 }
@@ -130,8 +130,8 @@ runtime_endpoint_find(struct runtime_choice *choice, struct buffer *error)
 static bool
 is_placeholder(const char *value)
 {
-	static const char *const words[] = { "changeme", "change_me", "change-me", "placeholder",
-		"example", "dummy", "null", "none" };
+	static const char *const words[] = {"changeme", "change_me", "change-me", "placeholder",
+	    "example", "dummy", "null", "none"};
 	char lower[64];
 	size_t i;
 
@@ -152,13 +152,13 @@ runtime_key_usable(const struct provider_row *row, const char *value)
 	if (strlen(value) < KEY_MIN || is_placeholder(value))
 		return false;
 	return row->key_prefix == NULL ||
-	    strncmp(value, row->key_prefix, strlen(row->key_prefix)) == 0;
+	       strncmp(value, row->key_prefix, strlen(row->key_prefix)) == 0;
 }
 
 /* An own server takes any key that is set; the providers themselves do not. */
 static const char *
-find_variable(const struct configuration *configuration, const struct provider_row *row,
-    bool any)
+find_variable(
+    const struct configuration *configuration, const struct provider_row *row, bool any)
 {
 	const char *value;
 	size_t k;
@@ -182,9 +182,9 @@ static const char *
 key_of_block(const struct runtime_choice *choice, struct json_object *block, const char *path,
     bool is_model)
 {
-	static const char *const key_names[] = { "api_key", NULL };
-	static const char *const model_key_names[] = { "api_key", "api", NULL };
-	static const char *const variable_names[] = { "key_env", "api_key_env", NULL };
+	static const char *const key_names[] = {"api_key", NULL};
+	static const char *const model_key_names[] = {"api_key", "api", NULL};
+	static const char *const variable_names[] = {"key_env", "api_key_env", NULL};
 	const char *base = is_model ? json_member_string(block, "base_url") : base_of(block);
 	char host[ENDPOINT_HOST_SIZE], own[ENDPOINT_HOST_SIZE];
 	const char *key, *variable;
@@ -228,7 +228,8 @@ key_of_host(const struct runtime_choice *choice)
 		if (variable != NULL)
 			return configuration_variable(choice->configuration, variable);
 	}
-	/* The name of a provider's variable must not be had by registering its name elsewhere. */
+	/* The name of a provider's variable must not be had by registering its name elsewhere.
+	 */
 	vendor = endpoint_vendor_variable(host);
 	if (vendor != NULL && provider_table_by_key(vendor) == NULL)
 		key = configuration_variable(choice->configuration, vendor);
@@ -251,7 +252,8 @@ key_of_row(const struct runtime_choice *choice)
 	if (!owns && (!choice->own_variable || row->strict_host))
 		return NULL;
 	variable = find_variable(choice->configuration, row, !owns);
-	return variable != NULL ? configuration_variable(choice->configuration, variable) : NULL;
+	return variable != NULL ? configuration_variable(choice->configuration, variable)
+				: NULL;
 }
 
 static int
@@ -269,8 +271,9 @@ refuse_no_key(const struct runtime_choice *choice, struct buffer *error)
 		    choice->id, choice->row->keys[0], home);
 	else if (provider_table_owns_host(choice->row, host))
 		buffer_printf(error,
-		    "%s does not hold a usable API key for %s%s%s. Correct it in %s/.env.", held,
-		    choice->id, choice->row->key_prefix != NULL ? ": one starts with " : "",
+		    "%s does not hold a usable API key for %s%s%s. Correct it in %s/.env.",
+		    held, choice->id,
+		    choice->row->key_prefix != NULL ? ": one starts with " : "",
 		    choice->row->key_prefix != NULL ? choice->row->key_prefix : "", home);
 	else
 		buffer_printf(error,

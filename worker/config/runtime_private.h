@@ -11,12 +11,12 @@
 /* The blocks are borrowed from the configuration. */
 struct runtime_choice {
 	const struct configuration *configuration;
-	const struct provider_row *row;	   /* NULL: an endpoint of the user's own */
-	char *id;			   /* "openrouter", "custom", "custom:name" */
-	char *name;			   /* of a named endpoint, else NULL */
-	struct json_object *block;	   /* its entry in providers or custom_providers */
-	char *block_path;		   /* "providers.x", for problems */
-	struct json_object *model_block;   /* `model` when it speaks of this provider */
+	const struct provider_row *row;	 /* NULL: an endpoint of the user's own */
+	char *id;			 /* "openrouter", "custom", "custom:name" */
+	char *name;			 /* of a named endpoint, else NULL */
+	struct json_object *block;	 /* its entry in providers or custom_providers */
+	char *block_path;		 /* "providers.x", for problems */
+	struct json_object *model_block; /* `model` when it speaks of this provider */
 	char *base_url;
 	bool own_variable; /* base_url came from the provider's own variable */
 };
@@ -33,8 +33,8 @@ int runtime_key_find(const struct runtime_choice *choice, char **key, struct buf
 /* True for a value that can be a key and is not a placeholder (2.2). */
 bool runtime_key_usable(const struct provider_row *row, const char *value);
 /* The first variable of the row that holds a usable key; NULL when none does. */
-const char *runtime_key_variable(const struct configuration *configuration,
-    const struct provider_row *row);
+const char *
+runtime_key_variable(const struct configuration *configuration, const struct provider_row *row);
 
 /* Fills in everything that is not provider, endpoint, key and model. */
 void runtime_settings_fill(const struct runtime_choice *choice, struct runtime *runtime);

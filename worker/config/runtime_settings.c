@@ -23,11 +23,11 @@
 #define SECONDS_MAX (7 * 24 * 3600)
 
 /* Models that think for minutes before their first byte. */
-static const char *const reasoning_models[] = { "o1", "o3", "o4", "gpt-5", "deepseek-r",
-	"deepseek-reasoner", "qwq", "grok-4", "thinking", "kimi-k2" };
+static const char *const reasoning_models[] = {"o1", "o3", "o4", "gpt-5", "deepseek-r",
+    "deepseek-reasoner", "qwq", "grok-4", "thinking", "kimi-k2"};
 
-static const char *const efforts[] = { "none", "minimal", "low", "medium", "high", "xhigh",
-	"max", "ultra" };
+static const char *const efforts[] = {
+    "none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"};
 
 /* A block's member by the first of its names that is there. */
 static struct json_object *
@@ -41,8 +41,8 @@ first_member(struct json_object *block, const char *const *names)
 }
 
 static void
-note_member(const struct runtime_choice *choice, const char *base, const char *key,
-    const char *reason)
+note_member(
+    const struct runtime_choice *choice, const char *base, const char *key, const char *reason)
 {
 	char *path = xasprintf("%s.%s", base, key);
 
@@ -123,11 +123,10 @@ default_silence(const struct runtime_choice *choice, const char *model)
 	if (endpoint_is_loopback(choice->base_url)) {
 		seconds = configuration_integer(choice->configuration,
 		    "agent.local_stream_stale_timeout", SILENCE_LOCAL_SECONDS);
-		return seconds > 0 && seconds <= SECONDS_MAX ? seconds * 1000 :
-							       SILENCE_LOCAL_SECONDS * 1000;
+		return seconds > 0 && seconds <= SECONDS_MAX ? seconds * 1000
+							     : SILENCE_LOCAL_SECONDS * 1000;
 	}
-	return 1000 *
-	    (is_reasoning_model(model) ? SILENCE_REASONING_SECONDS : SILENCE_SECONDS);
+	return 1000 * (is_reasoning_model(model) ? SILENCE_REASONING_SECONDS : SILENCE_SECONDS);
 }
 
 static int64_t
@@ -165,13 +164,14 @@ fill_tokens(const struct runtime_choice *choice, struct runtime *runtime)
 
 	if (configured != NULL && strcmp(configured, runtime->model) == 0)
 		window = block_tokens(choice, block, "model", "context_length");
-	runtime->context_length = first_set(window,
-	    block_tokens(choice, entry, choice->block_path, "context_length"),
-	    block_tokens(choice, choice->block, choice->block_path, "context_length"),
-	    runtime_context_length(runtime->model));
-	runtime->max_tokens = first_set(block_tokens(choice, choice->model_block, "model", "max_tokens"),
-	    block_tokens(choice, choice->block, choice->block_path, "max_output_tokens"),
-	    block_tokens(choice, choice->block, choice->block_path, "max_tokens"), 0);
+	runtime->context_length =
+	    first_set(window, block_tokens(choice, entry, choice->block_path, "context_length"),
+		block_tokens(choice, choice->block, choice->block_path, "context_length"),
+		runtime_context_length(runtime->model));
+	runtime->max_tokens =
+	    first_set(block_tokens(choice, choice->model_block, "model", "max_tokens"),
+		block_tokens(choice, choice->block, choice->block_path, "max_output_tokens"),
+		block_tokens(choice, choice->block, choice->block_path, "max_tokens"), 0);
 }
 
 static bool
@@ -191,16 +191,16 @@ fits_header(const char *name, const char *value)
 static void
 fill_headers(const struct runtime_choice *choice, struct runtime *runtime)
 {
-	static const char *const names[] = { "extra_headers", "headers", "default_headers",
-		NULL };
+	static const char *const names[] = {
+	    "extra_headers", "headers", "default_headers", NULL};
 	struct json_object *wanted = first_member(choice->block, names);
 	char host[ENDPOINT_HOST_SIZE];
 
 	endpoint_host(choice->base_url, host);
 	runtime->headers = json_object_new_object();
 	if (endpoint_host_within(host, "openrouter.ai")) {
-		json_set_text(runtime->headers, "HTTP-Referer",
-		    "https://hermes-agent.nousresearch.com");
+		json_set_text(
+		    runtime->headers, "HTTP-Referer", "https://hermes-agent.nousresearch.com");
 		json_set_text(runtime->headers, "X-Title", "Hermes Agent");
 	}
 	if (!json_object_is_type(wanted, json_type_object))
@@ -212,8 +212,8 @@ fill_headers(const struct runtime_choice *choice, struct runtime *runtime)
 		    fits_header(name, json_object_get_string(value)))
 			json_set_text(runtime->headers, name, json_object_get_string(value));
 		else
-			note_member(choice, choice->block_path, name,
-			    "this cannot be a header");
+			note_member(
+			    choice, choice->block_path, name, "this cannot be a header");
 	}
 }
 

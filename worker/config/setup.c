@@ -150,9 +150,9 @@ take_key(struct setup *setup, const char *answer)
 			return "a key has neither blanks nor characters that are not ASCII";
 	if (*answer != '\0' && setup->row != NULL && !setup->row->key_optional &&
 	    !runtime_key_usable(setup->row, answer))
-		return setup->row->key_prefix != NULL ?
-		    "it does not look like a key of this provider" :
-		    "it is too short or a placeholder";
+		return setup->row->key_prefix != NULL
+			   ? "it does not look like a key of this provider"
+			   : "it is too short or a placeholder";
 	secret_register(answer);
 	setup->key = xstrdup(answer);
 	return NULL;
@@ -179,7 +179,8 @@ ask_provider(struct setup *setup)
 	fputs("Providers:\n", setup->out);
 	for (i = 0; (row = offered_row(i)) != NULL; i++)
 		fprintf(setup->out, "%3zu  %s (%s)\n", i + 1, row->label, row->id);
-	fprintf(setup->out, "%3zu  another server that speaks Chat Completions (custom)\n", i + 1);
+	fprintf(
+	    setup->out, "%3zu  another server that speaks Chat Completions (custom)\n", i + 1);
 	return ask(setup, "Number or name of the provider: ", false, false, take_provider);
 }
 
@@ -197,7 +198,7 @@ static bool
 ask_key(struct setup *setup)
 {
 	bool held = setup->row != NULL &&
-	    runtime_key_variable(setup->configuration, setup->row) != NULL;
+		    runtime_key_variable(setup->configuration, setup->row) != NULL;
 	bool optional = setup->row == NULL || setup->row->key_optional;
 
 	if (setup->row != NULL && setup->row->keys[0] == NULL) {
@@ -205,57 +206,58 @@ ask_key(struct setup *setup)
 		return true;
 	}
 	return ask(setup,
-	    held	 ? "API key (empty: the one that is there stays): " :
-		optional ? "API key (empty: none): " :
-			   "API key: ",
+	    held       ? "API key (empty: the one that is there stays): "
+	    : optional ? "API key (empty: none): "
+		       : "API key: ",
 	    true, held || optional, take_key);
 }
 
-static int
-store_key(const struct setup *setup, const char *home, struct buffer *error)
+static const char *
+key_variable(const struct setup *setup)
 {
-	const char *name = setup->row != NULL ? setup->row->keys[0] : CUSTOM_KEY_VARIABLE;
-
-	if (*setup->key == '\0')
-		return 0;
-	return dotenv_edit_set(home, name, setup->key, error);
+	return setup->row != NULL ? setup->row->keys[0] : CUSTOM_KEY_VARIABLE;
 }
 
 /* What an earlier provider had in the block must not go to the new one. */
 static int
 store_settings(const struct setup *setup, const char *home, struct buffer *error)
 {
-	bool custom = setup->row == NULL, keyed = custom && *setup->key != '\0';
-	const struct config_edit edits[] = {
-		{ "model", "default", setup->model, false },
-		{ "model", "provider", custom ? "custom" : setup->row->id, false },
-		{ "model", "base_url", setup->base_url != NULL ? setup->base_url : "",
-		    setup->base_url == NULL },
-		{ "model", "key_env", keyed ? CUSTOM_KEY_VARIABLE : "", !keyed },
-		{ "model", "api_key_env", "", true },
-		{ "model", "api_key", "", true },
-		{ "model", "api", "", true },
-		{ "model", "api_mode", "", true },
-		{ "model", "context_length", "", true },
+	/* At an address of the user's own the key must be named to be sent. */
+	bool named = setup->base_url != NULL && *setup->key != '\0';
+	const struct yaml_edit edits[] = {
+	    {"model", "default", setup->model},
+	    {"model", "provider", setup->row == NULL ? "custom" : setup->row->id},
+	    {"model", "base_url", setup->base_url},
+	    {"model", "key_env", named ? key_variable(setup) : NULL},
+	    {"model", "api_key_env", NULL},
+	    {"model", "api_key", NULL},
+	    {"model", "api", NULL},
+	    {"model", "api_mode", NULL},
+	    {"model", "context_length", NULL},
 	};
 
 	return config_edit_apply(home, edits, sizeof edits / sizeof *edits, error);
 }
 
+/* The key first: a key that nobody names does no harm, a provider without its key does. */
 static int
 store(struct setup *setup)
 {
 	const char *home = configuration_home(setup->configuration);
 	struct buffer error = BUFFER_EMPTY;
-	int result = store_settings(setup, home, &error);
+	int result = 0;
 
+	if (*setup->key != '\0')
+		result = dotenv_edit_set(home, key_variable(setup), setup->key, &error);
 	if (result == 0)
-		result = store_key(setup, home, &error);
+		result = store_settings(setup, home, &error);
 	if (result == 0)
 		fprintf(setup->out,
-		    "Stored in %s. `hermes-acp --check` looks at everything once more.\n", home);
+		    "Stored in %s. `hermes-acp --check` looks at everything once more.\n",
+		    home);
 	else
-		fprintf(setup->out, "Nothing more was stored: %s\n", buffer_text(&error));
+		fprintf(
+		    setup->out, "Not everything could be stored: %s\n", buffer_text(&error));
 	buffer_free(&error);
 	return result == 0 ? 0 : 1;
 }
@@ -279,7 +281,7 @@ int
 setup_run(FILE *in, FILE *out)
 {
 	struct configuration *configuration = configuration_load();
-	struct setup setup = { .in = in, .out = out, .configuration = configuration };
+	struct setup setup = {.in = in, .out = out, .configuration = configuration};
 	int result = run(&setup);
 
 	fflush(out);

@@ -56,7 +56,8 @@ read_keys(FILE *in, struct buffer *line)
 
 	for (;;) {
 		byte = getc(in);
-		if (byte == EOF || byte == KEY_INTERRUPT || (byte == KEY_END && line->length == 0))
+		if (byte == EOF || byte == KEY_INTERRUPT ||
+		    (byte == KEY_END && line->length == 0))
 			return false;
 		if (byte == '\n' || byte == '\r')
 			return true;

@@ -29,7 +29,7 @@ byte_offset(struct walker *walker, const yaml_mark_t *mark)
 	while (walker->index < mark->index && walker->offset < walker->length) {
 		walker->offset++;
 		while (walker->offset < walker->length &&
-		    ((unsigned char)walker->text[walker->offset] & 0xc0) == 0x80)
+		       ((unsigned char)walker->text[walker->offset] & 0xc0) == 0x80)
 			walker->offset++;
 		walker->index++;
 	}
@@ -49,7 +49,8 @@ next(struct walker *walker, yaml_event_t *event)
 static bool
 opens(const yaml_event_t *event)
 {
-	return event->type == YAML_MAPPING_START_EVENT || event->type == YAML_SEQUENCE_START_EVENT;
+	return event->type == YAML_MAPPING_START_EVENT ||
+	       event->type == YAML_SEQUENCE_START_EVENT;
 }
 
 static bool
@@ -71,20 +72,18 @@ place_start(struct walker *walker, const yaml_event_t *event, struct yaml_place 
 	place->flow = false;
 	if (event->type == YAML_MAPPING_START_EVENT) {
 		place->kind = YAML_PLACE_MAPPING;
-		place->flow =
-		    event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
+		place->flow = event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
 	} else if (event->type == YAML_SEQUENCE_START_EVENT) {
 		place->kind = YAML_PLACE_SEQUENCE;
-		place->flow =
-		    event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
+		place->flow = event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
 	} else if (event->type == YAML_ALIAS_EVENT) {
 		place->kind = YAML_PLACE_ALIAS;
 	} else {
 		style = event->data.scalar.style;
-		place->kind = style == YAML_LITERAL_SCALAR_STYLE ||
-			style == YAML_FOLDED_SCALAR_STYLE ?
-		    YAML_PLACE_BLOCK :
-		    YAML_PLACE_SCALAR;
+		place->kind =
+		    style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE
+			? YAML_PLACE_BLOCK
+			: YAML_PLACE_SCALAR;
 	}
 }
 
@@ -98,9 +97,9 @@ pass_collection(struct walker *walker, struct yaml_place *place)
 	while (depth > 0 && next(walker, &event)) {
 		if (depth == 1 && !closes(&event)) {
 			place->count++;
-			place->last_item_end = event.type == YAML_SCALAR_EVENT ?
-			    byte_offset(walker, &event.end_mark) :
-			    0;
+			place->last_item_end = event.type == YAML_SCALAR_EVENT
+						   ? byte_offset(walker, &event.end_mark)
+						   : 0;
 		}
 		depth += opens(&event);
 		depth -= closes(&event);
@@ -127,7 +126,7 @@ static bool
 key_is(const yaml_event_t *event, const char *name)
 {
 	return name != NULL && event->type == YAML_SCALAR_EVENT &&
-	    strcmp((const char *)event->data.scalar.value, name) == 0;
+	       strcmp((const char *)event->data.scalar.value, name) == 0;
 }
 
 static void
@@ -167,8 +166,8 @@ pass_mapping(struct walker *walker, struct yaml_place *mapping, const char *name
 				if (inner != NULL)
 					memset(inner, 0, sizeof *inner);
 				if (found->kind == YAML_PLACE_MAPPING && inner != NULL)
-					pass_mapping(walker, found, inner_name, inner, NULL,
-					    NULL);
+					pass_mapping(
+					    walker, found, inner_name, inner, NULL, NULL);
 				else if (opens(&event))
 					pass_collection(walker, found);
 			} else {
@@ -183,7 +182,7 @@ bool
 yaml_place_find(const char *text, size_t length, const char *section, const char *key,
     struct yaml_places *places)
 {
-	struct walker walker = { .text = text, .length = length };
+	struct walker walker = {.text = text, .length = length};
 	yaml_event_t event;
 	bool end = false;
 

@@ -10,8 +10,8 @@
 
 enum yaml_place_kind {
 	YAML_PLACE_ABSENT,
-	YAML_PLACE_SCALAR,   /* on one or more lines, plain or quoted */
-	YAML_PLACE_BLOCK,    /* a | or > text */
+	YAML_PLACE_SCALAR, /* on one or more lines, plain or quoted */
+	YAML_PLACE_BLOCK,  /* a | or > text */
 	YAML_PLACE_ALIAS,
 	YAML_PLACE_MAPPING,
 	YAML_PLACE_SEQUENCE

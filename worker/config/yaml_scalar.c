@@ -18,11 +18,11 @@
 /* Longer than any number that means something. */
 #define NUMBER_MAX 64
 
-static const char *const true_words[] = { "yes", "Yes", "YES", "true", "True", "TRUE", "on",
-	"On", "ON", NULL };
-static const char *const false_words[] = { "no", "No", "NO", "false", "False", "FALSE", "off",
-	"Off", "OFF", NULL };
-static const char *const null_words[] = { "", "~", "null", "Null", "NULL", NULL };
+static const char *const true_words[] = {
+    "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON", NULL};
+static const char *const false_words[] = {
+    "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF", NULL};
+static const char *const null_words[] = {"", "~", "null", "Null", "NULL", NULL};
 
 static bool
 is_word(const char *const *words, const char *text)
@@ -54,8 +54,7 @@ integer_base(const char *digits)
 {
 	if (strncmp(digits, "0b", 2) == 0 && consists_of(digits + 2, "01_"))
 		return 2;
-	if (strncmp(digits, "0x", 2) == 0 &&
-	    consists_of(digits + 2, "0123456789abcdefABCDEF_"))
+	if (strncmp(digits, "0x", 2) == 0 && consists_of(digits + 2, "0123456789abcdefABCDEF_"))
 		return 16;
 	if (digits[0] == '0' && digits[1] != '\0')
 		return consists_of(digits + 1, "01234567_") ? 8 : 0;
@@ -83,8 +82,8 @@ resolve_integer(const char *text, struct json_object **value)
 	errno = 0;
 	number = strtoll(plain, &end, base);
 	if (errno == ERANGE)
-		*value = json_object_new_double(base == 10 ? strtod(plain, NULL) :
-							     (double)number);
+		*value =
+		    json_object_new_double(base == 10 ? strtod(plain, NULL) : (double)number);
 	else
 		*value = json_object_new_int64(number);
 	return true;
@@ -181,19 +180,17 @@ yaml_scalar_resolve(const char *text, size_t length)
 }
 
 bool
-yaml_scalar_resolve_tag(const char *tag, const char *text, size_t length,
-    struct json_object **value)
+yaml_scalar_resolve_tag(
+    const char *tag, const char *text, size_t length, struct json_object **value)
 {
 	static const struct {
 		const char *name;
 		json_type type;
-	} types[] = { { "str", json_type_string }, { "bool", json_type_boolean },
-		{ "int", json_type_int }, { "float", json_type_double },
-		{ "null", json_type_null } };
+	} types[] = {{"str", json_type_string}, {"bool", json_type_boolean},
+	    {"int", json_type_int}, {"float", json_type_double}, {"null", json_type_null}};
 	static const char prefix[] = "tag:yaml.org,2002:";
-	const char *name = strncmp(tag, prefix, sizeof prefix - 1) == 0 ?
-	    tag + sizeof prefix - 1 :
-	    "";
+	const char *name =
+	    strncmp(tag, prefix, sizeof prefix - 1) == 0 ? tag + sizeof prefix - 1 : "";
 	json_type found;
 	size_t i;
 
@@ -208,7 +205,8 @@ yaml_scalar_resolve_tag(const char *tag, const char *text, size_t length,
 	}
 	*value = yaml_scalar_resolve(text, length);
 	found = json_object_get_type(*value);
-	if (found == types[i].type || (found == json_type_int && types[i].type == json_type_double))
+	if (found == types[i].type ||
+	    (found == json_type_int && types[i].type == json_type_double))
 		return true;
 	json_object_put(*value);
 	*value = NULL;

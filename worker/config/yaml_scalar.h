@@ -13,7 +13,7 @@
 struct json_object *yaml_scalar_resolve(const char *text, size_t length);
 /* The same by an explicit tag ("tag:yaml.org,2002:int"); false when the text does not fit
  * the tag or the tag is not known. */
-bool yaml_scalar_resolve_tag(const char *tag, const char *text, size_t length,
-    struct json_object **value);
+bool yaml_scalar_resolve_tag(
+    const char *tag, const char *text, size_t length, struct json_object **value);
 
 #endif

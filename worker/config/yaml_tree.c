@@ -31,8 +31,8 @@ struct builder {
 	size_t values;
 };
 
-static bool build_node(struct builder *builder, const yaml_event_t *event,
-    struct json_object **value);
+static bool
+build_node(struct builder *builder, const yaml_event_t *event, struct json_object **value);
 
 static unsigned
 line_of(const yaml_event_t *event)
@@ -71,11 +71,11 @@ next_event(struct builder *builder, yaml_event_t *event)
 	if (yaml_parser_parse(&builder->parser, event))
 		return true;
 	memset(event, 0, sizeof *event);
-	buffer_append_text(&reason, builder->parser.problem != NULL ? builder->parser.problem :
-								       "not valid YAML");
+	buffer_append_text(&reason,
+	    builder->parser.problem != NULL ? builder->parser.problem : "not valid YAML");
 	if (builder->parser.error != YAML_READER_ERROR)
-		buffer_printf(&reason, " (column %zu)",
-		    builder->parser.problem_mark.column + 1);
+		buffer_printf(
+		    &reason, " (column %zu)", builder->parser.problem_mark.column + 1);
 	if (builder->parser.context != NULL)
 		buffer_printf(&reason, " %s that starts on line %zu", builder->parser.context,
 		    builder->parser.context_mark.line + 1);
@@ -145,7 +145,8 @@ build_alias(struct builder *builder, const yaml_event_t *event, struct json_obje
 	struct json_object *target;
 
 	if (!json_object_object_get_ex(builder->anchors, name, &target))
-		return refuse(builder, line_of(event), "an alias (*) names no anchor (&) before it");
+		return refuse(
+		    builder, line_of(event), "an alias (*) names no anchor (&) before it");
 	if (!count_more(builder, line_of(event), count_values(target, YAML_TREE_VALUES_MAX)))
 		return false;
 	if (builder->depth + tree_depth(target) > YAML_TREE_DEPTH_MAX)
@@ -189,8 +190,8 @@ merge_one(struct json_object *into, struct json_object *from)
 
 /* "<<": what the mapping itself does not say comes from another one. */
 static bool
-merge(struct builder *builder, struct json_object *into, struct json_object *from,
-    unsigned line)
+merge(
+    struct builder *builder, struct json_object *into, struct json_object *from, unsigned line)
 {
 	size_t i, count;
 
@@ -224,8 +225,8 @@ note_key(struct builder *builder, struct json_object *object, const char *key, u
 }
 
 static bool
-build_member(struct builder *builder, const yaml_event_t *key_event,
-    struct json_object *object, struct json_object **merged)
+build_member(struct builder *builder, const yaml_event_t *key_event, struct json_object *object,
+    struct json_object **merged)
 {
 	const char *key = (const char *)key_event->data.scalar.value;
 	bool merging = strcmp(key, "<<") == 0 && key_event->data.scalar.plain_implicit;
@@ -260,11 +261,13 @@ build_mapping(struct builder *builder, struct json_object *object)
 		if (event.type == YAML_MAPPING_END_EVENT) {
 			end = true;
 		} else if (event.type != YAML_SCALAR_EVENT) {
-			done = refuse(builder, line, "a key must be a word, not a list or mapping");
+			done = refuse(
+			    builder, line, "a key must be a word, not a list or mapping");
 		} else {
 			if (base > 0)
 				buffer_append_byte(&builder->path, '.');
-			buffer_append_text(&builder->path, (const char *)event.data.scalar.value);
+			buffer_append_text(
+			    &builder->path, (const char *)event.data.scalar.value);
 			done = build_member(builder, &event, object, &merged);
 			builder->path.length = base;
 			if (base > 0 || builder->path.data != NULL)
@@ -384,13 +387,13 @@ build_stream(struct builder *builder)
 			end = true;
 		} else if (event.type == YAML_DOCUMENT_START_EVENT) {
 			if (++documents > 1)
-				done = refuse(builder, line_of(&event),
-				    "a second document starts here");
+				done = refuse(
+				    builder, line_of(&event), "a second document starts here");
 		} else if (event.type == YAML_SCALAR_EVENT || event.type == YAML_ALIAS_EVENT ||
-		    event.type == YAML_SEQUENCE_START_EVENT ||
-		    event.type == YAML_MAPPING_START_EVENT) {
+			   event.type == YAML_SEQUENCE_START_EVENT ||
+			   event.type == YAML_MAPPING_START_EVENT) {
 			done = build_node(builder, &event, &value) &&
-			    set_root(builder, value, line_of(&event));
+			       set_root(builder, value, line_of(&event));
 		}
 		yaml_event_delete(&event);
 	}
@@ -401,8 +404,8 @@ void
 yaml_tree_parse(struct yaml_tree *tree, const char *text, size_t length, const char *file,
     struct problems *problems)
 {
-	struct builder builder = { .tree = tree, .text = text, .length = length, .file = file,
-		.problems = problems };
+	struct builder builder = {
+	    .tree = tree, .text = text, .length = length, .file = file, .problems = problems};
 
 	tree->root = json_object_new_object();
 	tree->lines = json_object_new_object();

@@ -23,8 +23,8 @@ struct yaml_tree {
 
 /* Parses. `file` names the text in problems, which may be NULL. Cleared by
  * yaml_tree_clear(). */
-void yaml_tree_parse(struct yaml_tree *tree, const char *text, size_t length,
-    const char *file, struct problems *problems);
+void yaml_tree_parse(struct yaml_tree *tree, const char *text, size_t length, const char *file,
+    struct problems *problems);
 /* The line of a dotted path, 0 when it is not known. */
 unsigned yaml_tree_line(const struct yaml_tree *tree, const char *path);
 void yaml_tree_clear(struct yaml_tree *tree);

@@ -6,17 +6,10 @@
 #ifndef HERMES_WORKER_PROVIDERS_CHAT_ASSEMBLER_H
 #define HERMES_WORKER_PROVIDERS_CHAT_ASSEMBLER_H
 
+#include "worker/providers/chat_output.h"
 #include "worker/providers/provider.h"
 
 struct chat_assembler;
-
-/* Who gets text and thoughts: valid UTF-8, never empty. Pieces of one network read are
- * passed on as one. */
-struct chat_sink {
-	void (*text)(const char *bytes, size_t length, void *arg);
-	void (*thought)(const char *bytes, size_t length, void *arg);
-	void *arg;
-};
 
 /* How the answer stands. */
 enum chat_state {

@@ -8,6 +8,7 @@
 #include "worker/providers/chat_merge.h"
 #include "worker/providers/chat_usage.h"
 #include "worker/providers/http_error.h"
+#include "worker/providers/http_error_words.h"
 #include "common/alloc.h"
 
 #include <stdlib.h>

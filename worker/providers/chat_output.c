@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define KEEP_MAX 65536 /* memory that is kept for the next piece */
+#define KEEP_MAX  65536 /* memory that is kept for the next piece */
+#define PIECE_MAX 32768 /* bytes that are collected before they are passed on */
 
 void
 chat_output_flush(struct chat_output *output)
@@ -35,7 +36,8 @@ collect(bool thought, const char *bytes, size_t length, void *arg)
 {
 	struct chat_output *output = arg;
 
-	if (output->out.length > 0 && output->out_thought != thought)
+	if (output->out.length >= PIECE_MAX ||
+	    (output->out.length > 0 && output->out_thought != thought))
 		chat_output_flush(output);
 	output->out_thought = thought;
 	buffer_append(&output->out, bytes, length);

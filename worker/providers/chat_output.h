@@ -6,9 +6,16 @@
 #define HERMES_WORKER_PROVIDERS_CHAT_OUTPUT_H
 
 #include "common/buffer.h"
-#include "worker/providers/chat_assembler.h"
 #include "worker/providers/delta_text.h"
 #include "worker/providers/think_tags.h"
+
+/* Who gets text and thoughts: valid UTF-8, never empty. Pieces of one network read are
+ * passed on as one. */
+struct chat_sink {
+	void (*text)(const char *bytes, size_t length, void *arg);
+	void (*thought)(const char *bytes, size_t length, void *arg);
+	void *arg;
+};
 
 struct chat_output {
 	struct buffer thoughts; /* all thoughts so far; read only for the caller */

@@ -22,6 +22,7 @@ load(struct curl_library *table, struct buffer *error)
 {
 	static const struct curl_library linked = {
 		.global_init = curl_global_init,
+		.version_info = curl_version_info,
 		.easy_init = curl_easy_init,
 		.easy_setopt = curl_easy_setopt,
 		.easy_getinfo = curl_easy_getinfo,
@@ -59,6 +60,7 @@ static const struct {
 	size_t offset;
 } functions[] = {
 	{ "curl_global_init", offsetof(struct curl_library, global_init) },
+	{ "curl_version_info", offsetof(struct curl_library, version_info) },
 	{ "curl_easy_init", offsetof(struct curl_library, easy_init) },
 	{ "curl_easy_setopt", offsetof(struct curl_library, easy_setopt) },
 	{ "curl_easy_getinfo", offsetof(struct curl_library, easy_getinfo) },

@@ -14,6 +14,7 @@
  * exactly the types that the manual names: long, curl_off_t or a pointer. */
 struct curl_library {
 	CURLcode (*global_init)(long flags);
+	curl_version_info_data *(*version_info)(CURLversion age);
 	CURL *(*easy_init)(void);
 	CURLcode (*easy_setopt)(CURL *easy, CURLoption option, ...);
 	CURLcode (*easy_getinfo)(CURL *easy, CURLINFO info, ...);

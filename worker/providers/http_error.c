@@ -215,7 +215,7 @@ http_error_answer(const struct http_error *error, struct model_answer *answer)
 		kind = kind_of_status(status, &meaning);
 	words = http_error_words(json);
 	if (words == NULL)
-		words = http_error_excerpt(error->body, error->body_length, 200);
+		words = http_error_page(error->body, error->body_length, 200);
 	kind = http_error_refine(kind, status, json, words);
 	if (error->status < 300)
 		buffer_printf(&message, "%s reported an error", error->label);

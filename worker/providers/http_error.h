@@ -32,10 +32,5 @@ void http_error_set(struct model_answer *answer, enum model_error kind, const ch
 /* Milliseconds that a Retry-After value asks for: seconds (decimals allowed) or an HTTP
  * date, which counts from `now`; a date in the past is 0, anything else -1. */
 int64_t http_error_retry_after(const char *value, time_t now);
-/* The provider's own words in an error body, or NULL; the caller frees. */
-char *http_error_words(struct json_object *json);
-/* The beginning of what came, printable and on one line, at most `limit` code points; of an
- * HTML page its title. The caller frees. */
-char *http_error_excerpt(const char *bytes, size_t length, size_t limit);
 
 #endif

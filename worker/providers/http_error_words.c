@@ -6,7 +6,6 @@
 #include <config.h>
 
 #include "worker/providers/http_error_words.h"
-#include "worker/providers/http_error.h"
 #include "common/alloc.h"
 #include "common/log.h"
 #include "common/utf8.h"
@@ -159,6 +158,8 @@ append_printable(struct buffer *out, const char *text, size_t length, size_t lim
 		shown++;
 		at += size;
 	}
+	if (blank && out->length > 0 && out->data[out->length - 1] == ' ')
+		out->data[--out->length] = '\0';
 	if (at < length)
 		buffer_append_text(out, "…");
 }
@@ -179,30 +180,56 @@ html_title(const char *page, size_t *length)
 	return start;
 }
 
-char *
-http_error_excerpt(const char *bytes, size_t length, size_t limit)
+/* A clean copy without secrets; masked before any cut, which could leave half a key. */
+static char *
+clean_copy(const char *bytes, size_t length)
 {
-	struct buffer out = BUFFER_EMPTY;
-	char *text = utf8_clean(bytes != NULL ? bytes : "", length, &length);
-	const char *title = NULL;
-	size_t title_length;
+	char *text = utf8_clean(bytes != NULL ? bytes : "", bytes != NULL ? length : 0, NULL);
 
 	if (text == NULL)
 		return xstrdup("");
-	secret_mask(text); /* before the cut, which could leave half a key */
-	length = strlen(text);
-	if (strncasecmp(text + strspn(text, " \t\r\n"), "<", 1) == 0)
+	secret_mask(text);
+	return text;
+}
+
+static char *
+take_text(struct buffer *out)
+{
+	char *text = buffer_take(out);
+
+	return text != NULL ? text : xstrdup("");
+}
+
+char *
+http_error_excerpt(const char *bytes, size_t length, size_t limit)
+{
+	char *text = clean_copy(bytes, length);
+	struct buffer out = BUFFER_EMPTY;
+
+	append_printable(&out, text, strlen(text), limit);
+	free(text);
+	return take_text(&out);
+}
+
+char *
+http_error_page(const char *bytes, size_t length, size_t limit)
+{
+	char *text = clean_copy(bytes, length);
+	struct buffer out = BUFFER_EMPTY;
+	const char *title = NULL;
+	size_t title_length;
+
+	if (text[strspn(text, " \t\r\n")] == '<')
 		title = html_title(text, &title_length);
 	if (title != NULL) {
 		buffer_append_text(&out, "HTML page \"");
 		append_printable(&out, title, title_length, limit);
 		buffer_append_byte(&out, '"');
 	} else {
-		append_printable(&out, text, length, limit);
+		append_printable(&out, text, strlen(text), limit);
 	}
 	free(text);
-	text = buffer_take(&out);
-	return text != NULL ? text : xstrdup("");
+	return take_text(&out);
 }
 
 static const char *

@@ -83,6 +83,7 @@ struct model_request {
 	struct json_object *messages;	  /* array in the Chat Completions form, system first */
 	struct json_object *tools;	  /* array of {type:function, function:{…}}; may be NULL */
 	const char *session_id;
+	unsigned attempt; /* for rows: 0 at first; more = tried again, on a connection of its own */
 };
 
 /* A dialect: one row per way of talking to a model. */

@@ -223,7 +223,7 @@ step_fault(struct rehearsal *state, struct json_object *step, struct json_object
 	if (!state->faults_allowed)
 		return rehearsal_fail(state, MODEL_ERROR_REQUEST,
 		    "the rehearsal script has a fault as step %zu, and faults are not allowed; "
-		    "--rehearsal-faults allows them",
+		    "--allow-faults allows them",
 		    state->step);
 	rehearsal_fault_read(value, &fault);
 	if (fault.point == FAULT_NOW)

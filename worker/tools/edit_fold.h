@@ -35,13 +35,13 @@ struct edit_fold {
 	bool whole; /* the end of `text` is the end of a line too */
 };
 
-void edit_fold_begin(struct edit_fold *fold, const char *text, size_t length, unsigned flags,
-    bool whole);
+void edit_fold_begin(
+    struct edit_fold *fold, const char *text, size_t length, unsigned flags, bool whole);
 /* False at the end. piece->bytes is valid until the next call. */
 bool edit_fold_next(struct edit_fold *fold, struct edit_piece *piece);
 /* Appends all of the folded text to `out`. */
-void edit_fold_all(const char *text, size_t length, unsigned flags, bool whole,
-    struct buffer *out);
+void
+edit_fold_all(const char *text, size_t length, unsigned flags, bool whole, struct buffer *out);
 /* What one code point reads as under EDIT_FOLD_LOOKALIKES: bytes written to `room` (8), or
  * 0 when it stands for itself. */
 size_t edit_fold_lookalike(uint32_t code, char *room);

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SNIPPET_MAX 160	       /* bytes shown of a line */
-#define SPANS_SHOWN 5	       /* hermes-core 4.5 */
+#define SNIPPET_MAX 160 /* bytes shown of a line */
+#define SPANS_SHOWN 5	/* hermes-core 4.5 */
 #define SECTIONS_SHOWN 3
 #define SECTION_LINES 7
-#define COMPARED_MAX 2000000   /* bytes of the text that are compared for likeness */
-#define LINE_COMPARED_MAX 400  /* bytes of a line that are compared */
-#define LIKENESS_MIN 50	       /* per cent; less is not worth showing */
+#define COMPARED_MAX 2000000  /* bytes of the text that are compared for likeness */
+#define LINE_COMPARED_MAX 400 /* bytes of a line that are compared */
+#define LIKENESS_MIN 50	      /* per cent; less is not worth showing */
 
 struct line {
 	const char *text;
@@ -51,7 +51,7 @@ strip(struct line *line)
 		line->length--;
 	}
 	while (line->length > 0 &&
-	    (line->text[line->length - 1] == ' ' || line->text[line->length - 1] == '\t'))
+	       (line->text[line->length - 1] == ' ' || line->text[line->length - 1] == '\t'))
 		line->length--;
 }
 
@@ -104,8 +104,8 @@ append_snippet(struct buffer *out, const struct line *line)
 }
 
 void
-edit_hints_spans(const struct edit_text *text, const struct edit_spans *spans,
-    struct buffer *out)
+edit_hints_spans(
+    const struct edit_text *text, const struct edit_spans *spans, struct buffer *out)
 {
 	struct line line;
 	size_t i, at, last = 0, number = 1;
@@ -115,7 +115,7 @@ edit_hints_spans(const struct edit_text *text, const struct edit_spans *spans,
 		number += edit_match_line(text->bytes + last, at - last) - 1;
 		last = at;
 		while (at > 0 && text->bytes[at - 1] != '\n' &&
-		    spans->items[i].start - at < SNIPPET_MAX / 2)
+		       spans->items[i].start - at < SNIPPET_MAX / 2)
 			at--;
 		if (next_line(text, &at, &line)) {
 			(void)buffer_printf(out, "\nL%zu: ", number);
@@ -127,8 +127,8 @@ edit_hints_spans(const struct edit_text *text, const struct edit_spans *spans,
 }
 
 void
-edit_hints_lines(const struct edit_text *text, size_t start, size_t end, size_t most,
-    struct buffer *out)
+edit_hints_lines(
+    const struct edit_text *text, size_t start, size_t end, size_t most, struct buffer *out)
 {
 	size_t number = edit_match_line(text->bytes, start), i;
 	struct line line;
@@ -157,7 +157,8 @@ profile_line(struct profile *profile, const struct line *line)
 	memset(profile, 0, sizeof *profile);
 	for (i = 0; i + 1 < length; i++)
 		profile->counts[((unsigned char)line->text[i] * 31u +
-		    (unsigned char)line->text[i + 1]) & 0xff]++;
+				    (unsigned char)line->text[i + 1]) &
+				0xff]++;
 	profile->total = length > 0 ? length - 1 : 0;
 }
 
@@ -213,17 +214,16 @@ telling_line(const struct edit_text *old, struct line *telling)
 }
 
 static void
-append_sections(const struct edit_text *text, const struct edit_text *old,
-    struct buffer *out)
+append_sections(const struct edit_text *text, const struct edit_text *old, struct buffer *out)
 {
-	struct section best[SECTIONS_SHOWN] = { { 0, 0 } }, candidate;
+	struct section best[SECTIONS_SHOWN] = {{0, 0}}, candidate;
 	struct profile wanted, found;
 	struct line line;
 	size_t at = 0, index = telling_line(old, &line), i, back, end;
 
 	profile_line(&wanted, &line);
-	for (candidate.start = 0;
-	     at < COMPARED_MAX && next_line(text, &at, &line); candidate.start = at) {
+	for (candidate.start = 0; at < COMPARED_MAX && next_line(text, &at, &line);
+	     candidate.start = at) {
 		strip(&line);
 		profile_line(&found, &line);
 		candidate.likeness = likeness(&wanted, &found);
@@ -256,8 +256,10 @@ unescape(const struct edit_text *old, const char *from, const char *to, struct b
 	bool changed = false;
 
 	for (i = 0; i < old->length; i++) {
-		which = old->bytes[i] == '\\' && i + 1 < old->length && old->bytes[i + 1] != '\0'
-		    ? strchr(from, old->bytes[i + 1]) : NULL;
+		which =
+		    old->bytes[i] == '\\' && i + 1 < old->length && old->bytes[i + 1] != '\0'
+			? strchr(from, old->bytes[i + 1])
+			: NULL;
 		if (which != NULL) {
 			(void)buffer_append_byte(out, to[which - from]);
 			changed = true;
@@ -270,18 +272,18 @@ unescape(const struct edit_text *old, const char *from, const char *to, struct b
 }
 
 static bool
-found_unescaped(const struct edit_text *text, const struct edit_text *old, const char *from,
-    const char *to)
+found_unescaped(
+    const struct edit_text *text, const struct edit_text *old, const char *from, const char *to)
 {
 	struct buffer plain = BUFFER_EMPTY;
 	struct edit_text needle;
-	struct edit_spans spans = { NULL, 0, false };
+	struct edit_spans spans = {NULL, 0, false};
 
 	if (unescape(old, from, to, &plain)) {
 		needle.bytes = buffer_text(&plain);
 		needle.length = plain.length;
-		edit_search(text, 0, &needle, EDIT_FOLD_LINE_ENDS | EDIT_FOLD_TRAILING, false,
-		    &spans);
+		edit_search(
+		    text, 0, &needle, EDIT_FOLD_LINE_ENDS | EDIT_FOLD_TRAILING, false, &spans);
 	}
 	buffer_free(&plain);
 	free(spans.items);
@@ -289,24 +291,28 @@ found_unescaped(const struct edit_text *text, const struct edit_text *old, const
 }
 
 void
-edit_hints_missing(const struct edit_text *text, const struct edit_text *old,
-    struct buffer *out)
+edit_hints_missing(
+    const struct edit_text *text, const struct edit_text *old, struct buffer *out)
 {
 	(void)buffer_append_text(out, "The old text was not found.");
 	if (edit_hints_numbered(old, 1))
-		(void)buffer_append_text(out, " Its lines begin with line numbers (\"12|\"), which "
-					      "read_file adds and the file does not have: leave "
-					      "them out.");
+		(void)buffer_append_text(out,
+		    " Its lines begin with line numbers (\"12|\"), which "
+		    "read_file adds and the file does not have: leave "
+		    "them out.");
 	else if (found_unescaped(text, old, "nt", "\n\t"))
-		(void)buffer_append_text(out, " It has a backslash and a letter (\\n or \\t) where "
-					      "the file has a real line break or tab: send the "
-					      "real characters.");
+		(void)buffer_append_text(out,
+		    " It has a backslash and a letter (\\n or \\t) where "
+		    "the file has a real line break or tab: send the "
+		    "real characters.");
 	else if (found_unescaped(text, old, "'\"", "'\""))
-		(void)buffer_append_text(out, " It has backslashes before quotes (\\' or \\\") that "
-					      "the file does not have: leave them out, in the new "
-					      "text too.");
+		(void)buffer_append_text(out,
+		    " It has backslashes before quotes (\\' or \\\") that "
+		    "the file does not have: leave them out, in the new "
+		    "text too.");
 	else
-		(void)buffer_append_text(out, " It must be in the file as it stands, with the same "
-					      "characters, indentation and line breaks.");
+		(void)buffer_append_text(out,
+		    " It must be in the file as it stands, with the same "
+		    "characters, indentation and line breaks.");
 	append_sections(text, old, out);
 }

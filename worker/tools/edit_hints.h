@@ -16,13 +16,13 @@
  * output of read_file, "12|text", with ascending numbers (hermes-core 4.4). */
 bool edit_hints_numbered(const struct edit_text *text, size_t least);
 /* Appends why `old` is not in `text` and the sections that are most like it. */
-void edit_hints_missing(const struct edit_text *text, const struct edit_text *old,
-    struct buffer *out);
+void edit_hints_missing(
+    const struct edit_text *text, const struct edit_text *old, struct buffer *out);
 /* Appends up to 5 passages as "L<number>: <first line>". */
-void edit_hints_spans(const struct edit_text *text, const struct edit_spans *spans,
-    struct buffer *out);
+void edit_hints_spans(
+    const struct edit_text *text, const struct edit_spans *spans, struct buffer *out);
 /* Appends the lines that hold [start, end), numbered, at most `most` of them. */
-void edit_hints_lines(const struct edit_text *text, size_t start, size_t end, size_t most,
-    struct buffer *out);
+void edit_hints_lines(
+    const struct edit_text *text, size_t start, size_t end, size_t most, struct buffer *out);
 
 #endif

@@ -86,12 +86,12 @@ only(const struct edit_text *text, char byte)
 
 /* True when `whole` is `front` followed by `back`. */
 static bool
-joined(const struct edit_text *whole, const struct edit_text *front,
-    const struct edit_text *back)
+joined(
+    const struct edit_text *whole, const struct edit_text *front, const struct edit_text *back)
 {
 	return whole->length == front->length + back->length &&
-	    memcmp(whole->bytes, front->bytes, front->length) == 0 &&
-	    memcmp(whole->bytes + front->length, back->bytes, back->length) == 0;
+	       memcmp(whole->bytes, front->bytes, front->length) == 0 &&
+	       memcmp(whole->bytes + front->length, back->bytes, back->length) == 0;
 }
 
 static size_t
@@ -115,11 +115,9 @@ find_prefix(struct indent_rule *rule, bool add)
 		return false;
 	rule->kind = add ? TRANSLATE_ADD : TRANSLATE_REMOVE;
 	rule->prefix.bytes = longer->items[i].indent.bytes;
-	rule->prefix.length =
-	    longer->items[i].indent.length - shorter->items[i].indent.length;
+	rule->prefix.length = longer->items[i].indent.length - shorter->items[i].indent.length;
 	for (; i < rule->old->count; i = next_line(rule, i + 1))
-		if (!joined(&longer->items[i].indent, &rule->prefix,
-			&shorter->items[i].indent))
+		if (!joined(&longer->items[i].indent, &rule->prefix, &shorter->items[i].indent))
 			return false;
 	return true;
 }
@@ -134,10 +132,10 @@ tab_width(const struct indent_lines *tabs, const struct indent_lines *blanks,
 	long width = 0, tab_step, blank_step;
 
 	for (i = base; i < rule->old->count; i = next_line(rule, i + 1)) {
-		tab_step = (long)tabs->items[i].indent.length -
-		    (long)tabs->items[base].indent.length;
+		tab_step =
+		    (long)tabs->items[i].indent.length - (long)tabs->items[base].indent.length;
 		blank_step = (long)blanks->items[i].indent.length -
-		    (long)blanks->items[base].indent.length;
+			     (long)blanks->items[base].indent.length;
 		if (tab_step == 0 && blank_step == 0)
 			continue;
 		if (tab_step == 0 || blank_step % tab_step != 0)
@@ -161,8 +159,7 @@ find_width(struct indent_rule *rule, bool to_tabs)
 	long tab_count, blank_count;
 
 	for (i = base; i < rule->old->count; i = next_line(rule, i + 1))
-		if (!only(&tabs->items[i].indent, '\t') ||
-		    !only(&blanks->items[i].indent, ' '))
+		if (!only(&tabs->items[i].indent, '\t') || !only(&blanks->items[i].indent, ' '))
 			return false;
 	if (base == rule->old->count)
 		return false;
@@ -185,7 +182,7 @@ static bool
 find_rule(struct indent_rule *rule)
 {
 	return find_prefix(rule, true) || find_prefix(rule, false) || find_width(rule, true) ||
-	    find_width(rule, false);
+	       find_width(rule, false);
 }
 
 /* How the file writes an indentation that the old text has; NULL when it has it not. */
@@ -217,8 +214,8 @@ append_run(struct buffer *out, char byte, long count)
 }
 
 static bool
-append_indent(const struct indent_rule *rule, const struct edit_text *indent,
-    struct buffer *out)
+append_indent(
+    const struct indent_rule *rule, const struct edit_text *indent, struct buffer *out)
 {
 	const struct edit_text *known = known_indent(rule, indent);
 	const struct edit_text *prefix = &rule->prefix;
@@ -241,17 +238,18 @@ append_indent(const struct indent_rule *rule, const struct edit_text *indent,
 			   indent->length - prefix->length) == 0;
 	case TRANSLATE_TO_TABS:
 		return only(indent, ' ') && (length + rule->shift) % rule->width == 0 &&
-		    append_run(out, '\t', (length + rule->shift) / rule->width);
+		       append_run(out, '\t', (length + rule->shift) / rule->width);
 	case TRANSLATE_TO_BLANKS:
 		return only(indent, '\t') &&
-		    append_run(out, ' ', length * rule->width - rule->shift);
+		       append_run(out, ' ', length * rule->width - rule->shift);
 	case TRANSLATE_KNOWN:
 		break;
 	}
 	return false;
 }
 
-/* Blank lines stay as they are; so does the first line when it starts behind its indentation. */
+/* Blank lines stay as they are; so does the first line when it starts behind its indentation.
+ */
 static bool
 translate(const struct indent_rule *rule, const struct indent_lines *lines, struct buffer *out)
 {
@@ -276,9 +274,9 @@ edit_indent_adapt(const struct edit_text *passage, const struct edit_text *old,
     const struct edit_text *new, struct buffer *adapted_old, struct buffer *adapted_new,
     size_t *skip)
 {
-	struct indent_lines file_lines = { NULL, 0 }, old_lines = { NULL, 0 },
-			    new_lines = { NULL, 0 };
-	struct indent_rule rule = { .file = &file_lines, .old = &old_lines };
+	struct indent_lines file_lines = {NULL, 0}, old_lines = {NULL, 0},
+			    new_lines = {NULL, 0};
+	struct indent_rule rule = {.file = &file_lines, .old = &old_lines};
 	bool found = false;
 
 	split(&file_lines, passage);
@@ -295,7 +293,7 @@ edit_indent_adapt(const struct edit_text *passage, const struct edit_text *old,
 		}
 	}
 	found = found && translate(&rule, &old_lines, adapted_old) &&
-	    translate(&rule, &new_lines, adapted_new);
+		translate(&rule, &new_lines, adapted_new);
 	free(file_lines.items);
 	free(old_lines.items);
 	free(new_lines.items);

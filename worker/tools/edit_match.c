@@ -15,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALREADY_MIN 8 /* bytes, blanks aside, that a new text needs to count as applied
-			 * (hermes-core 4.5) */
+#define ALREADY_MIN                                                                            \
+	8 /* bytes, blanks aside, that a new text needs to count as applied                    \
+	   * (hermes-core 4.5) */
 
 struct strategy {
 	const char *name;
@@ -27,13 +28,13 @@ struct strategy {
 #define BLANKS (EDIT_FOLD_LINE_ENDS | EDIT_FOLD_TRAILING)
 
 static const struct strategy strategies[] = {
-	{ "exact", 0, true },
-	{ "line endings", EDIT_FOLD_LINE_ENDS, true },
-	{ "trailing blanks", BLANKS, true },
-	{ "typographic characters", BLANKS | EDIT_FOLD_LOOKALIKES, false },
-	{ "indentation", BLANKS | EDIT_FOLD_LEADING, true },
-	{ "indentation and typographic characters",
-	    BLANKS | EDIT_FOLD_LEADING | EDIT_FOLD_LOOKALIKES, false },
+    {"exact", 0, true},
+    {"line endings", EDIT_FOLD_LINE_ENDS, true},
+    {"trailing blanks", BLANKS, true},
+    {"typographic characters", BLANKS | EDIT_FOLD_LOOKALIKES, false},
+    {"indentation", BLANKS | EDIT_FOLD_LEADING, true},
+    {"indentation and typographic characters",
+	BLANKS | EDIT_FOLD_LEADING | EDIT_FOLD_LOOKALIKES, false},
 };
 
 const char *
@@ -112,8 +113,8 @@ append_reindented(const struct edit_text *passage, const struct edit_request *re
 		(void)buffer_append(out, passage->bytes, skip);
 		rest.bytes += skip;
 		rest.length -= skip;
-		old_text = (struct edit_text){ buffer_text(&old), old.length };
-		new_text = (struct edit_text){ buffer_text(&new), new.length };
+		old_text = (struct edit_text){buffer_text(&old), old.length};
+		new_text = (struct edit_text){buffer_text(&new), new.length};
 		fits = edit_merge(&rest, &old_text, &new_text,
 		    flags & ~(unsigned)EDIT_FOLD_LEADING, line_end, out);
 	}
@@ -127,10 +128,10 @@ static bool
 append_passage(const struct edit_text *text, const struct edit_span *span,
     const struct edit_request *request, unsigned flags, struct buffer *out)
 {
-	struct edit_text passage = { text->bytes + span->start, span->end - span->start };
+	struct edit_text passage = {text->bytes + span->start, span->end - span->start};
 	const char *line_end = contains(&passage, '\n')
-	    ? edit_match_line_end(passage.bytes, passage.length)
-	    : edit_match_line_end(text->bytes, text->length);
+				   ? edit_match_line_end(passage.bytes, passage.length)
+				   : edit_match_line_end(text->bytes, text->length);
 
 	if (flags == 0) {
 		append_exact(request, line_end, out);
@@ -148,23 +149,26 @@ refuse_passage(const struct edit_text *text, const struct edit_span *span, unsig
 	result->outcome = EDIT_REFUSED;
 	(void)buffer_append_text(&result->error,
 	    (flags & EDIT_FOLD_LEADING) != 0
-		? "The old text fits only when indentation is left out, and the lines do not all "
+		? "The old text fits only when indentation is left out, and the lines do not "
+		  "all "
 		  "differ by the same amount. Send it with the indentation of the file:"
 		: "The old text fits only when typographic characters (quotes, dashes, spaces, "
-		  "accents) are read as plain ones, and it cannot be told which of them the new "
+		  "accents) are read as plain ones, and it cannot be told which of them the "
+		  "new "
 		  "text keeps. Send them as they are in the file:");
 	edit_hints_lines(text, span->start, span->end, 20, &result->error);
 }
 
 /* Writes the text with all spans replaced. */
 static void
-replace_spans(const struct edit_text *text, const struct edit_request *request,
-    unsigned flags, const struct edit_spans *spans, struct edit_result *result)
+replace_spans(const struct edit_text *text, const struct edit_request *request, unsigned flags,
+    const struct edit_spans *spans, struct edit_result *result)
 {
 	size_t i, at = 0;
 
 	for (i = 0; i < spans->count; i++) {
-		(void)buffer_append(&result->text, text->bytes + at, spans->items[i].start - at);
+		(void)buffer_append(
+		    &result->text, text->bytes + at, spans->items[i].start - at);
 		if (!append_passage(text, &spans->items[i], request, flags, &result->text)) {
 			refuse_passage(text, &spans->items[i], flags, result);
 			return;
@@ -193,8 +197,8 @@ report_ambiguous(const struct edit_text *text, const struct strategy *strategy,
 	    spans->overlapping ? "at least " : "", count,
 	    spans->overlapping ? " (overlapping)" : "");
 	if (strategy->flags != 0)
-		(void)buffer_printf(&result->error, " when %s are left out of account",
-		    strategy->name);
+		(void)buffer_printf(
+		    &result->error, " when %s are left out of account", strategy->name);
 	(void)buffer_append_text(&result->error,
 	    request->replace_all ? "; replace_all needs the exact text:"
 				 : "; add lines around it to make it unique, or set "
@@ -209,8 +213,8 @@ try_strategy(const struct edit_text *text, const struct edit_request *request,
 {
 	struct edit_spans spans;
 
-	edit_search(text, request->from, &request->old, strategy->flags, request->whole_lines,
-	    &spans);
+	edit_search(
+	    text, request->from, &request->old, strategy->flags, request->whole_lines, &spans);
 	if (spans.count == 0) {
 		free(spans.items);
 		return false;
@@ -264,8 +268,8 @@ present(const struct edit_text *text, const struct edit_text *part)
 static bool
 already_applied(const struct edit_text *text, const struct edit_request *request)
 {
-	return substance(&request->new) >= ALREADY_MIN && !present(&request->old, &request->new) &&
-	    present(text, &request->new);
+	return substance(&request->new) >= ALREADY_MIN &&
+	       !present(&request->old, &request->new) && present(text, &request->new);
 }
 
 /* Nothing has changed in the end: say so in place of claiming success. */

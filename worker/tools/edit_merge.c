@@ -9,102 +9,19 @@
 #include "worker/tools/edit_merge.h"
 
 #include "common/alloc.h"
-#include "common/utf8.h"
 #include "worker/tools/edit_fold.h"
+#include "worker/tools/edit_tokens.h"
 #include "worker/tools/sequence_diff.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct token {
-	struct edit_text raw;  /* as the model wrote it */
-	struct edit_text file; /* old side: what stands for it in the file */
-	uint32_t number;       /* equal raw text, equal number */
-	bool ends_line;
-};
-
-struct tokens {
-	struct token *items;
-	size_t count;
-};
-
 struct merge {
-	struct tokens old, new;
+	struct edit_tokens old, new;
 	size_t *match; /* per old token: its place in the new text */
 	const char *line_end;
 	bool typographic; /* characters may differ, not only blanks and line ends */
 };
-
-static bool
-word_code(uint32_t code)
-{
-	char room[8];
-
-	if (code < 0x80)
-		return (code >= '0' && code <= '9') || (code >= 'A' && code <= 'Z') ||
-		    (code >= 'a' && code <= 'z') || code == '_';
-	if (code >= 0xff10 && code <= 0xff5a) /* full-width digits and letters */
-		return word_code(code - 0xff00 + 0x20);
-	if (edit_fold_combining(code) || (code >= 0xc0 && code < 0x460))
-		return true;
-	return code > 0xbf && edit_fold_lookalike(code, room) == 0;
-}
-
-static size_t
-word_length(const char *text, size_t length)
-{
-	size_t at = 0, size;
-	uint32_t code;
-
-	while (at < length && (size = utf8_decode(text + at, length - at, &code)) > 0 &&
-	    word_code(code))
-		at += size;
-	return at;
-}
-
-/* Length of the token at `text`: a run of blanks with the line end behind it, a line end, a
- * word, an ellipsis of three dots, or one code point. */
-static size_t
-token_length(const char *text, size_t length, bool *ends_line)
-{
-	size_t at = 0, size;
-
-	while (at < length && (text[at] == ' ' || text[at] == '\t'))
-		at++;
-	size = edit_fold_line_end(text + at, length - at);
-	*ends_line = size > 0;
-	if (at + size > 0)
-		return at + size;
-	if (length >= 3 && memcmp(text, "...", 3) == 0)
-		return 3;
-	at = word_length(text, length);
-	if (at > 0)
-		return at;
-	size = utf8_sequence(text, length);
-	return size > 0 ? size : 1;
-}
-
-static void
-tokenize(struct tokens *tokens, const struct edit_text *text, struct sequence_names *names)
-{
-	size_t at = 0, room = 0;
-	struct token *token;
-
-	while (at < text->length) {
-		if (tokens->count == room) {
-			room = room > 0 ? 2 * room : 64;
-			tokens->items = xreallocarray(tokens->items, room, sizeof *token);
-		}
-		token = &tokens->items[tokens->count++];
-		memset(token, 0, sizeof *token);
-		token->raw.bytes = text->bytes + at;
-		token->raw.length =
-		    token_length(token->raw.bytes, text->length - at, &token->ends_line);
-		token->number =
-		    sequence_names_number(names, token->raw.bytes, token->raw.length);
-		at += token->raw.length;
-	}
-}
 
 /* The passage as it is consumed: folded bytes of the current piece that are not used yet. */
 struct source {
@@ -149,13 +66,13 @@ consume(struct source *source, const char *bytes, size_t length)
 
 /* Ties every old token to its bytes of the passage. */
 static bool
-tie(struct tokens *old, const struct edit_text *passage, unsigned flags)
+tie(struct edit_tokens *old, const struct edit_text *passage, unsigned flags)
 {
 	struct source source;
 	struct buffer folded = BUFFER_EMPTY;
 	size_t i, start;
 	bool tied = true;
-	struct token *token = NULL;
+	struct edit_token *token = NULL;
 
 	memset(&source, 0, sizeof source);
 	edit_fold_begin(&source.fold, passage->bytes, passage->length, flags, false);
@@ -165,14 +82,13 @@ tie(struct tokens *old, const struct edit_text *passage, unsigned flags)
 		/* Blanks at the very end are not trailing ones: the line may go on. */
 		edit_fold_all(token->raw.bytes, token->raw.length, flags, false, &folded);
 		start = source.at;
-		tied = !folded.failed &&
-		    consume(&source, buffer_text(&folded), folded.length);
+		tied = !folded.failed && consume(&source, buffer_text(&folded), folded.length);
 		token->file.bytes = passage->bytes + start;
 		token->file.length = source.at - start;
 	}
 	if (tied && token != NULL) /* what vanishes at the end belongs to the last one */
-		token->file.length = (size_t)(passage->bytes + passage->length -
-		    token->file.bytes);
+		token->file.length =
+		    (size_t)(passage->bytes + passage->length - token->file.bytes);
 	buffer_free(&folded);
 	return tied && source.used == source.piece.length;
 }
@@ -185,7 +101,7 @@ same_text(const struct edit_text *a, const struct edit_text *b)
 
 /* The file has other characters than the model wrote, not only other blanks at the end. */
 static bool
-typographic(const struct token *token)
+typographic(const struct edit_token *token)
 {
 	struct buffer file = BUFFER_EMPTY, raw = BUFFER_EMPTY;
 	unsigned flags = EDIT_FOLD_LINE_ENDS | EDIT_FOLD_TRAILING;
@@ -196,7 +112,7 @@ typographic(const struct token *token)
 	edit_fold_all(token->file.bytes, token->file.length, flags, false, &file);
 	edit_fold_all(token->raw.bytes, token->raw.length, flags, false, &raw);
 	differs = file.length != raw.length ||
-	    memcmp(buffer_text(&file), buffer_text(&raw), file.length) != 0;
+		  memcmp(buffer_text(&file), buffer_text(&raw), file.length) != 0;
 	buffer_free(&file);
 	buffer_free(&raw);
 	return differs;
@@ -204,11 +120,11 @@ typographic(const struct token *token)
 
 /* Lines as runs of tokens, to compare line by line first. */
 static size_t
-number_lines(const struct tokens *tokens, struct sequence_names *names, size_t *starts,
+number_lines(const struct edit_tokens *tokens, struct sequence_names *names, size_t *starts,
     uint32_t *numbers)
 {
 	size_t i, count = 0, start = 0;
-	const struct token *first, *last;
+	const struct edit_token *first, *last;
 
 	for (i = 0; i < tokens->count; i++) {
 		if (!tokens->items[i].ends_line && i + 1 < tokens->count)
@@ -226,8 +142,8 @@ number_lines(const struct tokens *tokens, struct sequence_names *names, size_t *
 
 /* Compares the tokens [old_start, old_end) with [new_start, new_end). */
 static void
-match_tokens(struct merge *merge, size_t old_start, size_t old_end, size_t new_start,
-    size_t new_end)
+match_tokens(
+    struct merge *merge, size_t old_start, size_t old_end, size_t new_start, size_t new_end)
 {
 	size_t n = old_end - old_start, m = new_end - new_start, i;
 	uint32_t *a = xcalloc(n + 1, sizeof *a), *b = xcalloc(m + 1, sizeof *b);
@@ -286,7 +202,7 @@ struct change {
 static bool
 removal_ambiguous(const struct merge *merge, const struct change *change)
 {
-	const struct token *old = merge->old.items, *inside, *beside;
+	const struct edit_token *old = merge->old.items, *inside, *beside;
 
 	if (change->i == change->k)
 		return false;
@@ -299,23 +215,23 @@ removal_ambiguous(const struct merge *merge, const struct change *change)
 	inside = &old[change->i];
 	beside = change->k < merge->old.count ? &old[change->k] : NULL;
 	return beside != NULL && beside->number == inside->number &&
-	    !same_text(&beside->file, &inside->file) &&
-	    (typographic(beside) || typographic(inside));
+	       !same_text(&beside->file, &inside->file) &&
+	       (typographic(beside) || typographic(inside));
 }
 
 /* Likewise for the inserted run: the kept token beside it could be one of the new ones. */
 static bool
 insertion_ambiguous(const struct merge *merge, const struct change *change)
 {
-	const struct token *old = merge->old.items, *new = merge->new.items;
+	const struct edit_token *old = merge->old.items, *new = merge->new.items;
 
 	if (change->j == change->l)
 		return false;
 	if (change->i > 0 && old[change->i - 1].number == new[change->l - 1].number &&
 	    typographic(&old[change->i - 1]))
 		return true;
-	return change->k < merge->old.count && old[change->k].number == new[change->j].number &&
-	    typographic(&old[change->k]);
+	return change->k < merge->old.count &&
+	       old[change->k].number == new[change->j].number &&typographic(&old[change->k]);
 }
 
 /* A typographic character goes and its plain form comes, or letters of another form (full
@@ -329,19 +245,19 @@ replacement_flattens(const struct merge *merge, const struct change *change)
 	for (i = change->i; i < change->k && change->j < change->l; i++) {
 		if (!typographic(&merge->old.items[i]))
 			continue;
-		word = word_length(merge->old.items[i].raw.bytes,
-			   merge->old.items[i].raw.length) > 0;
+		word = edit_tokens_word(
+			   merge->old.items[i].raw.bytes, merge->old.items[i].raw.length) > 0;
 		for (j = change->j; j < change->l; j++)
 			if (merge->new.items[j].number == merge->old.items[i].number ||
-			    (word && word_length(merge->new.items[j].raw.bytes,
-				merge->new.items[j].raw.length) > 0))
+			    (word && edit_tokens_word(merge->new.items[j].raw.bytes,
+					 merge->new.items[j].raw.length) > 0))
 				return true;
 	}
 	return false;
 }
 
 static void
-write_new(const struct merge *merge, const struct token *token, struct buffer *out)
+write_new(const struct merge *merge, const struct edit_token *token, struct buffer *out)
 {
 	size_t length = token->raw.length;
 
@@ -389,13 +305,13 @@ bool
 edit_merge(const struct edit_text *passage, const struct edit_text *old,
     const struct edit_text *new, unsigned flags, const char *line_end, struct buffer *out)
 {
-	struct merge merge = { { NULL, 0 }, { NULL, 0 }, NULL, line_end,
-		(flags & EDIT_FOLD_LOOKALIKES) != 0 };
+	struct merge merge = {
+	    {NULL, 0}, {NULL, 0}, NULL, line_end, (flags & EDIT_FOLD_LOOKALIKES) != 0};
 	struct sequence_names *names = sequence_names_new();
 	bool merged;
 
-	tokenize(&merge.old, old, names);
-	tokenize(&merge.new, new, names);
+	edit_tokens_cut(&merge.old, old, names);
+	edit_tokens_cut(&merge.new, new, names);
 	merged = tie(&merge.old, passage, flags);
 	if (merged) {
 		merge.match = xcalloc(merge.old.count + 1, sizeof *merge.match);

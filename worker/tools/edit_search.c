@@ -84,12 +84,12 @@ ends_line(const struct edit_text *text, size_t end, unsigned flags)
 	if ((flags & EDIT_FOLD_TRAILING) != 0)
 		end = skip_blanks(text, end);
 	return end == text->length ||
-	    edit_fold_line_end(text->bytes + end, text->length - end) > 0;
+	       edit_fold_line_end(text->bytes + end, text->length - end) > 0;
 }
 
 static bool
-acceptable(const struct edit_text *text, struct edit_span *span, unsigned flags,
-    bool whole_lines)
+acceptable(
+    const struct edit_text *text, struct edit_span *span, unsigned flags, bool whole_lines)
 {
 	uint32_t code;
 
@@ -103,7 +103,7 @@ acceptable(const struct edit_text *text, struct edit_span *span, unsigned flags,
 	if (!whole_lines)
 		return true;
 	return (span->start == 0 || text->bytes[span->start - 1] == '\n') &&
-	    ends_line(text, span->end, flags);
+	       ends_line(text, span->end, flags);
 }
 
 static void
@@ -123,8 +123,8 @@ overlaps(const struct edit_text *folded, size_t place, const struct edit_text *n
 	size_t window = 2 * (needle->length - 1), left = folded->length - place - 1;
 
 	return needle->length > 1 &&
-	    memmem(folded->bytes + place + 1, window < left ? window : left, needle->bytes,
-		needle->length) != NULL;
+	       memmem(folded->bytes + place + 1, window < left ? window : left, needle->bytes,
+		   needle->length) != NULL;
 }
 
 /* Searches `folded` (what `text` reads as from `from` on) for `needle`. */
@@ -132,7 +132,8 @@ static void
 search_folded(const struct edit_text *text, size_t from, const struct edit_text *folded,
     const struct edit_text *needle, unsigned flags, bool whole_lines, struct edit_spans *spans)
 {
-	struct trace starts, ends; /* two, because a place that does not count moves `ends` on */
+	struct trace starts,
+	    ends; /* two, because a place that does not count moves `ends` on */
 	struct edit_span span;
 	size_t at = 0, room = 0, misses = 0, place;
 	const char *hit;
@@ -140,8 +141,8 @@ search_folded(const struct edit_text *text, size_t from, const struct edit_text 
 	trace_begin(&starts, text, from, flags);
 	trace_begin(&ends, text, from, flags);
 	while (misses < FALSE_HITS_MAX && at < folded->length &&
-	    (hit = memmem(folded->bytes + at, folded->length - at, needle->bytes,
-		 needle->length)) != NULL) {
+	       (hit = memmem(folded->bytes + at, folded->length - at, needle->bytes,
+		    needle->length)) != NULL) {
 		place = (size_t)(hit - folded->bytes);
 		at = place + 1;
 		misses++;
@@ -167,7 +168,7 @@ edit_search(const struct edit_text *text, size_t from, const struct edit_text *o
     unsigned flags, bool whole_lines, struct edit_spans *spans)
 {
 	struct buffer folded_text = BUFFER_EMPTY, folded_old = BUFFER_EMPTY;
-	struct edit_text folded = { text->bytes + from, text->length - from }, needle = *old;
+	struct edit_text folded = {text->bytes + from, text->length - from}, needle = *old;
 
 	memset(spans, 0, sizeof *spans);
 	if (flags != 0) {

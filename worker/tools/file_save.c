@@ -162,27 +162,36 @@ open_temporary(int folder, mode_t mode, char *name, size_t size)
 		for (i = 0; i < sizeof random; i++)
 			tail[i] = letters[random[i] % (sizeof letters - 1)];
 		(void)snprintf(name, size, ".hermes-tmp.%s", tail);
-		fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    mode);
+		fd = openat(
+		    folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 		if (fd != -1 || errno != EEXIST)
 			return fd;
 	}
 	return -1;
 }
 
-/* Gives the new file what the old one had. -1 when the owner cannot be kept. */
+/* Gives the new file the owner of the old one; -1 when that cannot be. */
 static int
-take_over(int fd, const struct target *target)
+take_owner(int fd, const struct stat *old)
 {
-	const struct stat *old = &target->status;
 	struct stat now;
 
 	if (fstat(fd, &now) == -1)
 		return -1;
-	if ((now.st_uid != old->st_uid || now.st_gid != old->st_gid) &&
-	    fchown(fd, old->st_uid, old->st_gid) == -1)
-		return -1;
-	if (fchmod(fd, old->st_mode & 07777) == -1)
+	if (now.st_uid == old->st_uid && now.st_gid == old->st_gid)
+		return 0;
+	return fchown(fd, old->st_uid, old->st_gid);
+}
+
+/* Sets mode and attributes, after the content: writing takes set-user-ID bits away. */
+static int
+take_mode(int fd, const struct file_save *save, const struct target *target)
+{
+	if (!target->exists && save->mode == FILE_SAVE_DEFAULT_MODE)
+		return 0;
+	if (!target->exists)
+		return fchmod(fd, save->mode & 07777);
+	if (fchmod(fd, target->status.st_mode & 07777) == -1)
 		return -1;
 	file_attributes_copy(target->folder, target->name, fd);
 	return 0;
@@ -201,14 +210,14 @@ write_beside(struct file_save *save, const struct target *target)
 	enum outcome outcome = FAILED;
 
 	if (fd == -1)
-		return target->exists && (errno == EACCES || errno == EPERM) ? IN_PLACE : FAILED;
-	if (target->exists && take_over(fd, target) == -1) {
+		return target->exists && (errno == EACCES || errno == EPERM) ? IN_PLACE
+									     : FAILED;
+	if (target->exists && take_owner(fd, &target->status) == -1) {
 		outcome = IN_PLACE;
 		goto failed;
 	}
-	if (!target->exists && !plain && fchmod(fd, save->mode & 07777) == -1)
-		goto failed;
-	if (fd_write_all(fd, save->bytes, save->length) == -1 || fsync(fd) == -1 ||
+	if (fd_write_all(fd, save->bytes, save->length) == -1 ||
+	    take_mode(fd, save, target) == -1 || fsync(fd) == -1 ||
 	    fstat(fd, &save->done) == -1)
 		goto failed;
 	if (renameat(target->folder, name, target->folder, target->name) == -1) {
@@ -243,8 +252,8 @@ restore(int fd, const struct buffer *old)
 static enum outcome
 write_in_place(struct file_save *save, const struct target *target)
 {
-	int fd = openat(target->folder, target->name,
-	    O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd =
+	    openat(target->folder, target->name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct buffer old = BUFFER_EMPTY;
 	enum outcome outcome = FAILED;
 
@@ -258,6 +267,9 @@ write_in_place(struct file_save *save, const struct target *target)
 		restore(fd, &old);
 		goto done;
 	}
+	/* Only its owner may; for others the bits that writing took away stay away. */
+	if ((target->status.st_mode & 07000) != 0)
+		(void)fchmod(fd, target->status.st_mode & 07777);
 	outcome = fstat(fd, &save->done) == 0 ? SAVED : FAILED;
 done:
 	buffer_free(&old);

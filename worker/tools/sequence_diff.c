@@ -179,8 +179,8 @@ static int32_t
 slide(const struct part *part, const struct walk *walk, int32_t x, int32_t diagonal)
 {
 	while (x < walk->rows && x - diagonal < walk->columns &&
-	    part->old[part->old_start + (size_t)x] ==
-		part->new[part->new_start + (size_t)(x - diagonal)])
+	       part->old[part->old_start + (size_t)x] ==
+		   part->new[part->new_start + (size_t)(x - diagonal)])
 		x++;
 	return x;
 }
@@ -204,8 +204,8 @@ grow_trace(struct walk *walk, int32_t d)
 static bool
 greedy(const struct part *part)
 {
-	struct walk walk = { NULL, 0, (int32_t)(part->old_end - part->old_start),
-		(int32_t)(part->new_end - part->new_start) };
+	struct walk walk = {NULL, 0, (int32_t)(part->old_end - part->old_start),
+	    (int32_t)(part->new_end - part->new_start)};
 	int32_t d, diagonal, x;
 	bool down, found = false;
 

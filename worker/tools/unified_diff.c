@@ -193,7 +193,7 @@ static bool
 next_change(const struct lines *old, const struct lines *new, const size_t *match, size_t i,
     size_t j, struct unified_span *span)
 {
-	while (i < old->count && j < new->count && match[i] == j) {
+	while (i < old->count && j < new->count &&match[i] == j) {
 		i++;
 		j++;
 	}
@@ -207,8 +207,8 @@ next_change(const struct lines *old, const struct lines *new, const size_t *matc
 }
 
 static void
-append_hunks(struct buffer *out, const struct lines *old, const struct lines *new,
-    const size_t *match)
+append_hunks(
+    struct buffer *out, const struct lines *old, const struct lines *new, const size_t *match)
 {
 	struct unified_span hunk, next;
 	bool more = next_change(old, new, match, 0, 0, &next);
@@ -228,7 +228,8 @@ append_hunks(struct buffer *out, const struct lines *old, const struct lines *ne
 			hunk.new_end = next.new_end;
 		}
 		after = old->count - hunk.old_end < UNIFIED_DIFF_CONTEXT
-		    ? old->count - hunk.old_end : UNIFIED_DIFF_CONTEXT;
+			    ? old->count - hunk.old_end
+			    : UNIFIED_DIFF_CONTEXT;
 		hunk.old_end += after;
 		hunk.new_end += after;
 		append_hunk(out, old, new, match, &hunk);
@@ -241,20 +242,24 @@ void
 unified_diff_append(struct buffer *out, const char *path, const struct unified_side *old,
     const struct unified_side *new)
 {
-	struct unified_side left = { old->text != NULL ? old->text : "", old->length };
-	struct unified_side right = { new->text != NULL ? new->text : "", new->length };
+	struct unified_side left = {old->text != NULL ? old->text : "", old->length};
+	struct unified_side right = {new->text != NULL ? new->text : "", new->length};
 	struct sequence_names *names = sequence_names_new();
-	struct lines a = { 0 }, b = { 0 };
+	struct lines a = {0}, b = {0};
 	struct unified_span region;
 	size_t *match;
 	long line;
 
 	unified_diff_region(&left, &right, UNIFIED_DIFF_CONTEXT, &region, &line);
 	if (region.old_end > region.old_start || region.new_end > region.new_start) {
-		(void)buffer_printf(out, old->text == NULL ? "--- /dev/null\n" : "--- a/%s\n", path);
-		(void)buffer_printf(out, new->text == NULL ? "+++ /dev/null\n" : "+++ b/%s\n", path);
-		split(&a, names, left.text + region.old_start, region.old_end - region.old_start);
-		split(&b, names, right.text + region.new_start, region.new_end - region.new_start);
+		(void)buffer_printf(
+		    out, old->text == NULL ? "--- /dev/null\n" : "--- a/%s\n", path);
+		(void)buffer_printf(
+		    out, new->text == NULL ? "+++ /dev/null\n" : "+++ b/%s\n", path);
+		split(
+		    &a, names, left.text + region.old_start, region.old_end - region.old_start);
+		split(&b, names, right.text + region.new_start,
+		    region.new_end - region.new_start);
 		a.first = b.first = count_lines(left.text, region.old_start);
 		match = xcalloc(a.count + 1, sizeof *match);
 		sequence_diff(a.numbers, a.count, b.numbers, b.count, match);

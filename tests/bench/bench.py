@@ -1,0 +1,449 @@
+#!/usr/bin/env python3
+"""Measures what DESIGN promises and prints it as a Markdown table: start, session/new, our share of a
+turn, CPU per delta, memory, cancel, the death of one worker of many.
+
+    tests/bench/bench.py [--build DIR] [--quick] [--only WORD] [--json FILE]
+
+Release builds only: with sanitizers the numbers mean nothing. The client side is kept cheap: bytes are
+counted and searched, lines are parsed only where a value of them is needed.
+"""
+import argparse
+import json
+import os
+import select
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+import model_server as model
+import processes
+
+TICKS = os.sysconf("SC_CLK_TCK")
+NOTHING = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
+
+
+def dump(value):
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+
+
+class Client:
+    """A client of a benchmark: one thread, os.read and select."""
+
+    def __init__(self, build, folder, *arguments, environment=None):
+        home = os.path.join(folder, "home")
+        os.makedirs(os.path.join(home, ".hermes"), mode=0o700, exist_ok=True)
+        self.work = os.path.join(folder, "work")
+        os.makedirs(self.work, exist_ok=True)
+        self.started = time.perf_counter()
+        self.process = subprocess.Popen(
+            [os.path.join(build, "hermes-acp"), *arguments], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0, cwd=folder,
+            env={"PATH": os.environ["PATH"], "HOME": home, "LANG": "C.UTF-8",
+                 "HERMES_HOME": os.path.join(home, ".hermes"), **(environment or {})})
+        self.out = self.process.stdout.fileno()
+        self.input = self.process.stdin.fileno()
+        self.pending = b""
+        self.last_id = 0
+
+    def send(self, method, params, notification=False):
+        message = {"jsonrpc": "2.0", "method": method, "params": params}
+        if not notification:
+            self.last_id += 1
+            message["id"] = self.last_id
+        os.write(self.input, dump(message))
+        return self.last_id
+
+    def read(self, seconds=30.0):
+        """Some more bytes; b"" is the end."""
+        if not select.select([self.out], [], [], seconds)[0]:
+            raise TimeoutError("nothing came")
+        return os.read(self.out, 1 << 18)
+
+    def until(self, needle, seconds=30.0):
+        """Reads until the bytes hold `needle`; returns all of it."""
+        while needle not in self.pending:
+            data = self.read(seconds)
+            if not data:
+                raise EOFError(self.pending[-500:])
+            self.pending += data
+        taken, self.pending = self.pending, b""
+        return taken
+
+    def answer(self, identity, seconds=30.0):
+        """The parsed response to a request."""
+        mark = b'"id":%d,' % identity
+        while True:
+            for line in self.until(mark, seconds).split(b"\n"):
+                if mark in line and b'"method"' not in line:
+                    if not line.endswith(b"}"):
+                        self.pending = line
+                        break
+                    message = json.loads(line)
+                    if message.get("id") == identity:
+                        if "error" in message:
+                            raise RuntimeError(message["error"])
+                        return message["result"]
+
+    def call(self, method, params):
+        return self.answer(self.send(method, params))
+
+    def initialize(self):
+        return self.call("initialize", {"protocolVersion": 1, "clientCapabilities": NOTHING})
+
+    def session(self):
+        return self.call("session/new", {"cwd": self.work, "mcpServers": []})["sessionId"]
+
+    def prompt(self, session, text):
+        return self.send("session/prompt", {"sessionId": session,
+                                            "prompt": [{"type": "text", "text": text}]})
+
+    def drain(self, identity, seconds=60.0):
+        """Reads to the response of `identity`; returns the number of bytes. Nothing is parsed."""
+        mark, tail, size = b'"id":%d,' % identity, b"", 0
+        while True:
+            data = self.read(seconds)
+            if not data:
+                raise EOFError("the agent went")
+            size += len(data)
+            if mark in tail + data and b"stopReason" in tail + data:
+                return size
+            tail = data[-200:]
+
+    def tree(self):
+        return [self.process.pid, *processes.descendants(self.process.pid)]
+
+    def cpu(self):
+        """Seconds of CPU of all our processes."""
+        rows = [processes.stat(pid) for pid in self.tree()]
+        return sum(row[3] for row in rows if row) / TICKS
+
+    def workers(self):
+        return [pid for pid, row in processes.descendants(self.process.pid).items()
+                if row[1] == self.process.pid
+                and b"--session" in processes.read(f"/proc/{pid}/cmdline")]
+
+    def pss(self, pids=None):
+        """KiB of proportional memory."""
+        total = 0
+        for pid in pids or self.tree():
+            for line in processes.read(f"/proc/{pid}/smaps_rollup").splitlines():
+                if line.startswith(b"Pss:"):
+                    total += int(line.split()[1])
+        return total
+
+    def close(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+def quantile(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+class Bench:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.rows = []
+        self.folder = tempfile.mkdtemp(prefix="hermes-acp-bench-")
+        self.times = 20 if arguments.quick else 100
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def wanted(self, name):
+        return self.arguments.only is None or self.arguments.only in name
+
+    def row(self, name, budget, *values):
+        self.rows.append((name, budget, *values))
+        print(f"| {name} | {budget} | {' / '.join(values)} |", flush=True)
+
+    def latency(self, name, budget, values):
+        self.row(name, budget, f"p50 {statistics.median(values) * 1e3:.2f} ms",
+                 f"p99 {quantile(values, 0.99) * 1e3:.2f} ms")
+
+    def script(self, steps, name="script.json"):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            json.dump({"default": {"rounds": [steps]}}, file)
+        return f"--rehearsal={path}"
+
+    def client(self, *arguments, **options):
+        return Client(self.arguments.build, self.folder, *arguments, **options)
+
+    def configured(self, tls):
+        """A model server, and the environment for an agent that talks to it."""
+        server = model.ModelServer(tls=tls)
+        path = os.path.join(self.folder, "home", ".hermes", "config.yaml")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            json.dump({"model": {"provider": "custom", "base_url": server.base_url,
+                                 "default": "fake"}}, file)
+        return server, server.trust if tls else {}
+
+    # ---- rows ----------------------------------------------------------------------------
+
+    def start(self):
+        """spawn → initialize"""
+        values, fresh = [], []
+        for _ in range(self.times):
+            client = self.client("--rehearsal")
+            client.initialize()
+            values.append(time.perf_counter() - client.started)
+            started = time.perf_counter()
+            client.session()
+            fresh.append(time.perf_counter() - started)
+            client.close()
+        self.latency("spawn → initialize answered", "p50 ≤ 8 ms, p99 ≤ 30 ms", values)
+        self.latency("session/new at once (no spare yet)", "p50 ≤ 10 ms", fresh)
+
+    def new(self):
+        """session/new"""
+        client = self.client("--rehearsal")
+        client.initialize()
+        values = []
+        for _ in range(min(self.times, 50)):
+            time.sleep(0.1)
+            started = time.perf_counter()
+            session = client.session()
+            values.append(time.perf_counter() - started)
+            client.call("session/close", {"sessionId": session})
+        client.close()
+        self.latency("session/new with a spare worker", "p50 ≤ 3 ms", values)
+
+    def turn(self):
+        """prompt → first chunk / → response"""
+        for label, tls in (("rehearsal", None), ("loopback HTTP", False), ("loopback TLS", True)):
+            server, environment = (None, {})
+            arguments = [self.script([{"text": "hello"}])]
+            if tls is not None:
+                server, environment = self.configured(tls)
+                arguments = []
+            client = self.client(*arguments, environment=environment)
+            client.initialize()
+            session, first, whole = client.session(), [], []
+            for number in range(self.times + 3):
+                started = time.perf_counter()
+                request = client.prompt(session, "go")
+                data = client.until(b"agent_message_chunk")
+                middle = time.perf_counter()
+                while b'"id":%d,' % request not in data:
+                    data += client.read()
+                ended = time.perf_counter()
+                if number >= 3:
+                    first.append(middle - started)
+                    whole.append(ended - started)
+            client.close()
+            if server:
+                server.close()
+            self.latency(f"prompt → first chunk, {label}", "p50 ≤ 5 ms", first)
+            self.latency(f"prompt → response, {label}", "p50 ≤ 8 ms", whole)
+
+    def deltas(self):
+        """CPU per delta"""
+        count = 20000
+        rows = [("rehearsal, burst", "≤ 10 µs",
+                 [{"repeat": {"text": "word ", "count": count}}], count),
+                ("rehearsal, each alone", "≤ 20 µs",
+                 [{"repeat": {"text": "word ", "count": count, "slice": 1, "every_ms": 1}}], count)]
+        if self.arguments.quick:
+            rows = rows[:1]
+        for label, budget, steps, number in rows:
+            client = self.client(self.script(steps))
+            self.delta_row(client, label, budget, number)
+        for tls in (False, True):
+            server, environment = self.configured(tls)
+            server.default = model.Reply([b"".join(model.delta("word ") for _ in range(count))
+                                          + model.finish() + model.DONE])
+            client = self.client(environment=environment)
+            self.delta_row(client, f"loopback {'TLS' if tls else 'HTTP'}, burst", "≤ 10 µs", count)
+            server.close()
+
+    def delta_row(self, client, label, budget, count):
+        client.initialize()
+        session = client.session()
+        client.drain(client.prompt(session, "warm"), 120)
+        time.sleep(0.2)
+        before, started = client.cpu(), time.perf_counter()
+        size = client.drain(client.prompt(session, "go"), 120)
+        wall, used = time.perf_counter() - started, client.cpu() - before
+        client.close()
+        self.row(f"{count} deltas, {label}: CPU per delta", budget,
+                 f"{used / count * 1e6:.1f} µs", f"{wall:.2f} s", f"{size / count:.0f} B out each")
+
+    def memory(self):
+        """PSS"""
+        client = self.client(self.script([{"text": "hello"}]))
+        client.initialize()
+        time.sleep(0.7)
+        supervisor, everything = client.pss([client.process.pid]), client.pss()
+        sessions = [client.session()]
+        time.sleep(0.5)
+        before, count = client.pss(), 10
+        for _ in range(count):
+            sessions.append(client.session())
+            time.sleep(0.1)
+        time.sleep(0.5)
+        each = (client.pss() - before) / count
+        client.close()
+        self.row("memory (PSS): supervisor", "≤ 1.5 MiB", f"{supervisor / 1024:.2f} MiB")
+        self.row("memory (PSS): after initialize, catalogue and spare included", "≤ 13 MiB",
+                 f"{everything / 1024:.2f} MiB")
+        self.row("memory (PSS): each further session", "≤ 2 MiB", f"{each / 1024:.2f} MiB")
+        server, environment = self.configured(True)
+        client = self.client(environment=environment)
+        client.initialize()
+        time.sleep(0.5)
+        sessions, base = [], client.pss()
+        for _ in range(5):
+            session = client.session()
+            sessions.append(session)
+            for _turn in range(50):
+                client.drain(client.prompt(session, "go"))
+        time.sleep(0.5)
+        each = (client.pss() - base) / 5
+        client.close()
+        server.close()
+        self.row("memory (PSS): each session after HTTPS turns and 100 messages", "≤ 4.5 MiB",
+                 f"{each / 1024:.2f} MiB")
+
+    def cancel(self):
+        """cancel → answered"""
+        steps = [{"repeat": {"text": "word ", "count": 1000000, "slice": 1, "every_ms": 5}}]
+        client = self.client(self.script(steps))
+        client.initialize()
+        session = client.session()
+        values = [self.cancel_once(client, session) for _ in range(self.times)]
+        client.close()
+        self.latency("cancel → answered, streaming, idle machine", "p50 ≤ 5 ms, p99 ≤ 50 ms", values)
+        steps = [{"repeat": {"text": "word ", "count": 100000000}}]
+        client = self.client(self.script(steps))
+        client.initialize()
+        busy = [client.session() for _ in range(31)]
+        session = client.session()
+        for one in busy:
+            client.prompt(one, "go")
+        values = [self.cancel_once(client, session) for _ in range(min(self.times, 30))]
+        client.process.kill()
+        client.close()
+        self.latency("cancel → answered, 32 busy workers", "≤ 250 ms", values)
+        self.cancel_in_a_tool()
+
+    def cancel_in_a_tool(self):
+        arguments = {"command": "sleep 1000"}
+        client = self.client(self.script([{"tool": {"name": "terminal", "arguments": arguments}}]))
+        client.initialize()
+        session, values = client.session(), []
+        for _ in range(min(self.times, 30)):
+            request = client.prompt(session, "go")
+            client.until(b"in_progress")
+            time.sleep(0.05)
+            started = time.perf_counter()
+            client.send("session/cancel", {"sessionId": session}, True)
+            client.drain(request)
+            values.append(time.perf_counter() - started)
+        client.close()
+        self.latency("cancel → answered, in a tool", "p50 ≤ 5 ms, p99 ≤ 50 ms", values)
+
+    @staticmethod
+    def cancel_once(client, session):
+        request = client.prompt(session, "go")
+        # a busy neighbour floods the stream: wait for text of this session
+        mark = session.encode()
+        tail = b""
+        while True:
+            data = client.read()
+            if mark in tail + data:
+                break
+            tail = data[-200:]
+        started = time.perf_counter()
+        client.send("session/cancel", {"sessionId": session}, True)
+        client.drain(request)
+        return time.perf_counter() - started
+
+    def death(self):
+        """SIGKILL of one of 32"""
+        steps = [{"repeat": {"text": "w ", "count": 400, "slice": 1, "every_ms": 10}}]
+        client = self.client(self.script(steps))
+        client.initialize()
+        sessions = [client.session() for _ in range(32)]
+        requests = [client.prompt(session, "go") for session in sessions]
+        gaps, last, killed, noticed = {}, {}, None, None
+        pending = b""
+        answered = set()
+        end = time.perf_counter() + 20
+        while len(answered) < 32 and time.perf_counter() < end:
+            now = time.perf_counter()
+            if killed is None and now > end - 18.5:
+                processes.kill(client.workers()[0])
+                killed = time.perf_counter()
+            try:
+                pending += client.read(5)
+            except TimeoutError:
+                break
+            now = time.perf_counter()
+            *lines, pending = pending.split(b"\n")
+            for line in lines:
+                place = line.find(b'"sessionId":"')
+                if b'"method"' in line and place > 0:
+                    session = line[place + 13:place + 49]
+                    if session in last and b"agent_message_chunk" in line:
+                        gaps[session] = max(gaps.get(session, 0), now - last[session])
+                    last[session] = now
+                elif b'"id":' in line:
+                    message = json.loads(line)
+                    if message.get("id") in requests:
+                        answered.add(message["id"])
+                        if "error" in message and killed:
+                            noticed = now - killed
+        client.close()
+        ordered = sorted(gaps.values())
+        victim = "the turn went on" if noticed is None else \
+            f"error after {noticed * 1e3:.1f} ms"
+        self.row("SIGKILL of one worker of 32: longest gap of the others", "≤ 100 ms",
+                 f"{ordered[-2] * 1e3:.0f} ms" if len(ordered) > 1 else "?", victim,
+                 f"{len(answered)} of 32 answered")
+
+    def run(self):
+        print("| what | budget | measured |\n|---|---|---|", flush=True)
+        for name in ("start", "new", "turn", "deltas", "memory", "cancel", "death"):
+            if self.wanted(name):
+                try:
+                    getattr(self, name)()
+                except (OSError, EOFError, RuntimeError, TimeoutError) as error:
+                    self.row(f"{name}: failed", "", f"{type(error).__name__}: {str(error)[:120]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"))
+    parser.add_argument("--quick", action="store_true", help="a fifth of the repetitions")
+    parser.add_argument("--only", help="start, new, turn, deltas, memory, cancel or death")
+    parser.add_argument("--json", help="write the rows to this file too")
+    arguments = parser.parse_args()
+    arguments.build = os.path.abspath(arguments.build)
+    processes.become_subreaper()
+    bench = Bench(arguments)
+    try:
+        bench.run()
+    finally:
+        bench.close()
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(bench.rows, file, ensure_ascii=False, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

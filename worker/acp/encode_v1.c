@@ -1,0 +1,370 @@
+/*
+ * ACP version 1 on the wire. Enums are closed lists there: nothing may be written that the
+ * schema does not name.
+ */
+#include <config.h>
+
+#include "worker/acp/encode_v1.h"
+#include "worker/agent/slash_commands.h"
+#include "worker/tools/todo.h"
+
+#include <string.h>
+#include <time.h>
+
+static const char *const voices[] = {
+	[OUTPUT_TEXT] = "agent_message_chunk",
+	[OUTPUT_THOUGHT] = "agent_thought_chunk",
+};
+
+static const char *const statuses[] = {
+	[CARD_PENDING] = "pending",
+	[CARD_IN_PROGRESS] = "in_progress",
+	[CARD_COMPLETED] = "completed",
+	[CARD_FAILED] = "failed",
+};
+
+static const struct {
+	enum session_mode mode;
+	const char *name, *description;
+} modes[] = {
+	{ SESSION_MODE_DEFAULT, "Default", "Asks before every edit" },
+	{ SESSION_MODE_ACCEPT_EDITS, "Accept edits",
+	    "Edits below the session's folders go through; commands that look dangerous ask" },
+	{ SESSION_MODE_DONT_ASK, "Don't ask",
+	    "Every edit goes through but those of sensitive files" },
+	{ SESSION_MODE_PLAN, "Plan", "Reads only: nothing is changed and nothing is run" },
+};
+
+#define MODE_COUNT (sizeof modes / sizeof modes[0])
+
+static void
+member(struct buffer *out, const char *key, const char *text)
+{
+	buffer_append_byte(out, ',');
+	buffer_append_json_text(out, key);
+	buffer_append_byte(out, ':');
+	buffer_append_json_text(out, text);
+}
+
+static void
+begin(struct buffer *out, const char *update)
+{
+	buffer_append_text(out, "{\"sessionUpdate\":");
+	buffer_append_json_text(out, update);
+}
+
+void
+encode_v1_chunk(struct buffer *out, enum output_voice voice, const char *message_id,
+    const char *bytes, size_t length)
+{
+	begin(out, voices[voice]);
+	member(out, "messageId", message_id);
+	buffer_append_text(out, ",\"content\":{\"type\":\"text\",\"text\":");
+	buffer_append_json(out, bytes, length);
+	buffer_append_text(out, "}}");
+}
+
+static void
+append_content(struct buffer *out, const struct tool_content *content)
+{
+	if (!content->is_diff) {
+		buffer_append_text(out,
+		    "{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":");
+		buffer_append_json_text(out, content->text);
+		buffer_append_text(out, "}}");
+		return;
+	}
+	buffer_append_text(out, "{\"type\":\"diff\"");
+	member(out, "path", content->path);
+	if (content->old_text != NULL)
+		member(out, "oldText", content->old_text);
+	member(out, "newText", content->new_text);
+	buffer_append_byte(out, '}');
+}
+
+static void
+append_contents(struct buffer *out, const struct tool_contents *contents)
+{
+	size_t i;
+
+	buffer_append_text(out, ",\"content\":[");
+	for (i = 0; i < contents->count; i++) {
+		if (i > 0)
+			buffer_append_byte(out, ',');
+		append_content(out, &contents->items[i]);
+	}
+	buffer_append_byte(out, ']');
+}
+
+static void
+append_locations(struct buffer *out, const struct tool_card *card)
+{
+	size_t i;
+
+	buffer_append_text(out, ",\"locations\":[");
+	for (i = 0; i < card->location_count; i++) {
+		buffer_append_text(out, i > 0 ? ",{\"path\":" : "{\"path\":");
+		buffer_append_json_text(out, card->locations[i].path);
+		if (card->locations[i].line > 0)
+			buffer_printf(out, ",\"line\":%ld", card->locations[i].line);
+		buffer_append_byte(out, '}');
+	}
+	buffer_append_byte(out, ']');
+}
+
+/* What a card says about its call: title, kind, input, places, contents. */
+static void
+append_card(struct buffer *out, const struct tool_run *run)
+{
+	const struct tool_card *card = &run->card;
+	size_t length;
+	const char *input = json_text(run->arguments, &length);
+
+	member(out, "title", card->title != NULL ? card->title : run->tool->name);
+	member(out, "kind", tool_kind_name(run->tool->kind));
+	member(out, "status", statuses[CARD_PENDING]);
+	/* A long input is in the contents anyway; a line should stay short. */
+	if (length <= 16 * 1024) {
+		buffer_append_text(out, ",\"rawInput\":");
+		buffer_append(out, input, length);
+	}
+	append_locations(out, card);
+	append_contents(out, &card->contents);
+}
+
+void
+encode_v1_card(struct buffer *out, const struct tool_run *run)
+{
+	begin(out, "tool_call");
+	member(out, "toolCallId", run->call_id);
+	append_card(out, run);
+	buffer_append_byte(out, '}');
+}
+
+void
+encode_v1_card_update(struct buffer *out, const struct tool_run *run, enum card_status status)
+{
+	begin(out, "tool_call_update");
+	member(out, "toolCallId", run->call_id);
+	member(out, "status", statuses[status]);
+	if (run->shown.count > 0)
+		append_contents(out, &run->shown);
+	buffer_append_byte(out, '}');
+}
+
+void
+encode_v1_failed_call(struct buffer *out, const char *call_id, const char *name,
+    const char *text)
+{
+	begin(out, "tool_call");
+	member(out, "toolCallId", call_id);
+	member(out, "title", name[0] != '\0' ? name : "Unnamed tool");
+	buffer_append_text(out, ",\"kind\":\"other\",\"status\":\"failed\",\"content\":[{\"type\":"
+				"\"content\",\"content\":{\"type\":\"text\",\"text\":");
+	buffer_append_json_text(out, text);
+	buffer_append_text(out, "}}]}");
+}
+
+void
+encode_v1_plan(struct buffer *out, const struct todo_list *list)
+{
+	struct json_object *entries = todo_list_plan(list);
+	const char *text;
+	size_t length;
+
+	text = json_text(entries, &length);
+	begin(out, "plan");
+	buffer_append_text(out, ",\"entries\":");
+	buffer_append(out, text, length);
+	buffer_append_byte(out, '}');
+	json_object_put(entries);
+}
+
+void
+encode_v1_usage(struct buffer *out, int64_t used, int64_t size, int64_t input, int64_t output)
+{
+	begin(out, "usage_update");
+	buffer_printf(out, ",\"used\":%lld,\"size\":%lld",
+	    (long long)(used > size ? size : used), (long long)size);
+	if (input > 0 || output > 0)
+		buffer_printf(out,
+		    ",\"_meta\":{\"usage\":{\"inputTokens\":%lld,\"outputTokens\":%lld,"
+		    "\"totalTokens\":%lld}}",
+		    (long long)input, (long long)output, (long long)(input + output));
+	buffer_append_byte(out, '}');
+}
+
+void
+encode_v1_commands(struct buffer *out)
+{
+	const struct slash_command *command = slash_commands();
+	bool first = true;
+
+	begin(out, "available_commands_update");
+	buffer_append_text(out, ",\"availableCommands\":[");
+	for (; command->name != NULL; command++) {
+		buffer_append_text(out, first ? "{\"name\":" : ",{\"name\":");
+		buffer_append_json_text(out, command->name);
+		member(out, "description", command->description);
+		if (command->hint != NULL) {
+			buffer_append_text(out, ",\"input\":{\"hint\":");
+			buffer_append_json_text(out, command->hint);
+			buffer_append_byte(out, '}');
+		}
+		buffer_append_byte(out, '}');
+		first = false;
+	}
+	buffer_append_text(out, "]}");
+}
+
+void
+encode_v1_mode(struct buffer *out, enum session_mode mode)
+{
+	begin(out, "current_mode_update");
+	member(out, "currentModeId", session_mode_name(mode));
+	buffer_append_byte(out, '}');
+}
+
+/* The array of config options: the mode, then the model. */
+static void
+append_options(struct buffer *out, enum session_mode mode, const char *model)
+{
+	size_t i;
+
+	buffer_append_text(out, "[{\"id\":\"mode\",\"name\":\"Mode\",\"category\":\"mode\","
+				"\"type\":\"select\"");
+	member(out, "currentValue", session_mode_name(mode));
+	buffer_append_text(out, ",\"options\":[");
+	for (i = 0; i < MODE_COUNT; i++) {
+		buffer_append_text(out, i > 0 ? ",{\"value\":" : "{\"value\":");
+		buffer_append_json_text(out, session_mode_name(modes[i].mode));
+		member(out, "name", modes[i].name);
+		member(out, "description", modes[i].description);
+		buffer_append_byte(out, '}');
+	}
+	buffer_append_text(out, "]},{\"id\":\"model\",\"name\":\"Model\",\"category\":\"model\","
+				"\"type\":\"select\"");
+	member(out, "currentValue", model);
+	buffer_append_text(out, ",\"options\":[{\"value\":");
+	buffer_append_json_text(out, model);
+	member(out, "name", model);
+	buffer_append_text(out, "}]}]");
+}
+
+void
+encode_v1_options(struct buffer *out, enum session_mode mode, const char *model)
+{
+	begin(out, "config_option_update");
+	buffer_append_text(out, ",\"configOptions\":");
+	append_options(out, mode, model);
+	buffer_append_byte(out, '}');
+}
+
+void
+encode_v1_options_result(struct buffer *out, enum session_mode mode, const char *model)
+{
+	buffer_append_text(out, "{\"configOptions\":");
+	append_options(out, mode, model);
+	buffer_append_byte(out, '}');
+}
+
+void
+encode_v1_session(struct buffer *out, enum session_mode mode, const char *model)
+{
+	size_t i;
+
+	buffer_append_text(out, "{\"modes\":{\"currentModeId\":");
+	buffer_append_json_text(out, session_mode_name(mode));
+	buffer_append_text(out, ",\"availableModes\":[");
+	for (i = 0; i < MODE_COUNT; i++) {
+		buffer_append_text(out, i > 0 ? ",{\"id\":" : "{\"id\":");
+		buffer_append_json_text(out, session_mode_name(modes[i].mode));
+		member(out, "name", modes[i].name);
+		member(out, "description", modes[i].description);
+		buffer_append_byte(out, '}');
+	}
+	buffer_append_text(out, "]},\"configOptions\":");
+	append_options(out, mode, model);
+	buffer_append_byte(out, '}');
+}
+
+void
+encode_v1_info(struct buffer *out, const char *title)
+{
+	char now[32];
+	struct tm tm;
+	time_t seconds = time(NULL);
+
+	gmtime_r(&seconds, &tm);
+	strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	begin(out, "session_info_update");
+	if (title != NULL)
+		member(out, "title", title);
+	member(out, "updatedAt", now);
+	buffer_append_byte(out, '}');
+}
+
+void
+encode_v1_notice(struct buffer *out, const char *title, const char *description)
+{
+	begin(out, "notice");
+	buffer_append_text(out, ",\"severity\":\"warning\"");
+	member(out, "title", title);
+	member(out, "description", description);
+	buffer_append_byte(out, '}');
+}
+
+static void
+append_option(struct buffer *out, const char *kind, const char *name)
+{
+	buffer_append_text(out, "{\"optionId\":");
+	buffer_append_json_text(out, kind);
+	member(out, "name", name);
+	member(out, "kind", kind);
+	buffer_append_byte(out, '}');
+}
+
+void
+encode_v1_permission(struct buffer *out, const struct tool_run *run)
+{
+	const struct tool_permission *permission = &run->permission;
+
+	buffer_append_text(out, "{\"toolCall\":{\"toolCallId\":");
+	buffer_append_json_text(out, run->call_id);
+	append_card(out, run);
+	buffer_append_text(out, "},\"options\":[");
+	append_option(out, "allow_once", "Allow once");
+	if (permission->grant != NULL) {
+		buffer_append_byte(out, ',');
+		append_option(out, "allow_always", permission->grant_label);
+	}
+	buffer_append_byte(out, ',');
+	append_option(out, "reject_once", "Reject");
+	if (permission->question != NULL) {
+		buffer_append_byte(out, ',');
+		append_option(out, "reject_always", "Always reject this in this session");
+	}
+	buffer_append_text(out, "]}");
+}
+
+enum user_answer
+encode_v1_answer(struct json_object *result)
+{
+	static const char *const ids[USER_COUNT] = {
+		[USER_ALLOWS_ONCE] = "allow_once",
+		[USER_ALLOWS_ALWAYS] = "allow_always",
+		[USER_REJECTS_ONCE] = "reject_once",
+		[USER_REJECTS_ALWAYS] = "reject_always",
+	};
+	struct json_object *outcome = json_member_object(result, "outcome");
+	const char *kind = json_member_text(outcome, "outcome", "");
+	const char *id = json_member_text(outcome, "optionId", "");
+	int i;
+
+	if (strcmp(kind, "selected") != 0)
+		return USER_REJECTS_ONCE;
+	for (i = 0; i < USER_COUNT; i++)
+		if (ids[i] != NULL && strcmp(ids[i], id) == 0)
+			return (enum user_answer)i;
+	return USER_REJECTS_ONCE;
+}

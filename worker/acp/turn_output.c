@@ -1,0 +1,247 @@
+/*
+ * Every event as a message of the contract. A card's open and close are told beside the
+ * update, so that the supervisor can close it when this process dies.
+ */
+#include <config.h>
+
+#include "worker/acp/turn_output.h"
+#include "worker/acp/encode_v1.h"
+#include "worker/acp/permission.h"
+#include "worker/supervisor_link.h"
+#include "common/alloc.h"
+#include "common/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One who waits for the queue to be written. */
+struct writing {
+	void (*written)(void *arg);
+	void *arg;
+};
+
+struct turn_output {
+	struct supervisor_link *link;
+	struct permission_list *permissions;
+	uint32_t turn;
+	uint64_t texts; /* TEXT messages of this turn */
+	struct buffer line;
+	struct writing *waiting;
+	size_t waiting_count;
+	void (*ended)(void *arg);
+	void *ended_arg;
+};
+
+static void
+send_line(struct turn_output *self, enum message_type type)
+{
+	link_send(self->link, type, 0, self->turn, self->line.data, self->line.length);
+	if (self->line.capacity > 256 * 1024)
+		buffer_free(&self->line);
+	else
+		buffer_clear(&self->line);
+}
+
+static void
+on_text(enum output_voice voice, const char *message_id, const char *bytes, size_t length,
+    void *arg)
+{
+	struct turn_output *self = arg;
+
+	encode_v1_chunk(&self->line, voice, message_id, bytes, length);
+	send_line(self, TO_SUPERVISOR_TEXT);
+	self->texts++;
+}
+
+static void
+on_card(const struct tool_run *run, enum card_status status, void *arg)
+{
+	struct turn_output *self = arg;
+
+	if (status == CARD_PENDING) {
+		link_send_text(self->link, TO_SUPERVISOR_CALL_OPEN, self->turn, run->call_id);
+		encode_v1_card(&self->line, run);
+	} else {
+		encode_v1_card_update(&self->line, run, status);
+	}
+	send_line(self, TO_SUPERVISOR_TURN_UPDATE);
+	if (status == CARD_COMPLETED || status == CARD_FAILED)
+		link_send_text(self->link, TO_SUPERVISOR_CALL_CLOSED, self->turn, run->call_id);
+}
+
+static void
+on_failed_call(const char *call_id, const char *name, const char *text, void *arg)
+{
+	struct turn_output *self = arg;
+
+	encode_v1_failed_call(&self->line, call_id, name, text);
+	send_line(self, TO_SUPERVISOR_TURN_UPDATE);
+}
+
+static bool
+on_started(const char *call_id, void (*written)(void *arg), void *written_arg, void *arg)
+{
+	struct turn_output *self = arg;
+
+	link_send_text(self->link, TO_SUPERVISOR_CALL_STARTED, self->turn, call_id);
+	if (link_flush(self->link))
+		return true;
+	self->waiting = xreallocarray(self->waiting, self->waiting_count + 1,
+	    sizeof *self->waiting);
+	self->waiting[self->waiting_count].written = written;
+	self->waiting[self->waiting_count++].arg = written_arg;
+	return false;
+}
+
+void
+turn_output_drained(struct turn_output *self)
+{
+	size_t count = self->waiting_count, i;
+	struct writing *waiting = self->waiting;
+
+	if (count == 0 || !link_flush(self->link))
+		return;
+	self->waiting = NULL;
+	self->waiting_count = 0;
+	for (i = 0; i < count; i++)
+		waiting[i].written(waiting[i].arg);
+	free(waiting);
+}
+
+static void
+on_ask(const struct tool_run *run, void (*answered)(enum user_answer, void *arg),
+    void *answered_arg, void *arg)
+{
+	struct turn_output *self = arg;
+
+	permission_ask(self->permissions, self->turn, run, answered, answered_arg);
+}
+
+static void
+on_unask(const struct tool_run *run, void *arg)
+{
+	struct turn_output *self = arg;
+
+	permission_withdraw(self->permissions, run);
+}
+
+static void
+on_plan(const struct todo_list *list, void *arg)
+{
+	struct turn_output *self = arg;
+
+	encode_v1_plan(&self->line, list);
+	send_line(self, TO_SUPERVISOR_TURN_UPDATE);
+}
+
+static void
+on_usage(int64_t used, int64_t size, int64_t input, int64_t output, int64_t cached, void *arg)
+{
+	struct turn_output *self = arg;
+
+	(void)cached;
+	if (size <= 0)
+		return;
+	encode_v1_usage(&self->line, used, size, input, output);
+	send_line(self, TO_SUPERVISOR_SESSION_UPDATE);
+}
+
+static void
+on_saved(void *arg)
+{
+	struct turn_output *self = arg;
+	struct buffer payload = BUFFER_EMPTY;
+
+	if (self->turn == 0)
+		return;
+	wire_put_u64(&payload, self->texts);
+	link_send(self->link, TO_SUPERVISOR_STATE_SAVED, 0, self->turn, payload.data,
+	    payload.length);
+	buffer_free(&payload);
+}
+
+static bool
+on_busy(void *arg)
+{
+	struct turn_output *self = arg;
+
+	return link_busy(self->link);
+}
+
+static void
+on_finished(const struct turn_end *end, void *arg)
+{
+	struct turn_output *self = arg;
+	unsigned char reason = (unsigned char)end->reason;
+
+	if (end->code != 0)
+		link_send_failure(self->link, TO_SUPERVISOR_TURN_FAILED, 0, self->turn, end->code,
+		    end->message, end->details, NULL);
+	else
+		link_send(self->link, TO_SUPERVISOR_TURN_DONE, 0, self->turn, &reason, 1);
+	self->turn = 0;
+	self->waiting_count = 0; /* its calls are gone */
+	if (self->ended != NULL)
+		self->ended(self->ended_arg);
+}
+
+struct turn_output *
+turn_output_new(struct supervisor_link *link, struct permission_list *permissions)
+{
+	struct turn_output *self = xcalloc(1, sizeof *self);
+
+	self->link = link;
+	self->permissions = permissions;
+	return self;
+}
+
+void
+turn_output_free(struct turn_output *self)
+{
+	if (self == NULL)
+		return;
+	buffer_free(&self->line);
+	free(self->waiting);
+	free(self);
+}
+
+struct output
+turn_output_callbacks(struct turn_output *self)
+{
+	struct output output = {
+		.text = on_text,
+		.card = on_card,
+		.failed_call = on_failed_call,
+		.started = on_started,
+		.ask = on_ask,
+		.unask = on_unask,
+		.plan = on_plan,
+		.usage = on_usage,
+		.saved = on_saved,
+		.busy = on_busy,
+		.finished = on_finished,
+		.arg = self,
+	};
+
+	return output;
+}
+
+void
+turn_output_begin(struct turn_output *self, uint32_t turn)
+{
+	self->turn = turn;
+	self->texts = 0;
+}
+
+uint32_t
+turn_output_turn(const struct turn_output *self)
+{
+	return self->turn;
+}
+
+void
+turn_output_on_end(struct turn_output *self, void (*ended)(void *arg), void *arg)
+{
+	self->ended = ended;
+	self->ended_arg = arg;
+}

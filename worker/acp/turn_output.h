@@ -1,0 +1,31 @@
+/*
+ * The agent's events on their way to the supervisor.
+ */
+#ifndef HERMES_WORKER_ACP_TURN_OUTPUT_H
+#define HERMES_WORKER_ACP_TURN_OUTPUT_H
+
+#include "worker/agent/output.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event_base;
+struct permission_list;
+struct supervisor_link;
+struct turn_output;
+
+struct turn_output *turn_output_new(struct supervisor_link *link,
+    struct permission_list *permissions);
+void turn_output_free(struct turn_output *self);
+/* The callbacks for an agent. */
+struct output turn_output_callbacks(struct turn_output *self);
+/* A turn begins: what is sent from now on carries its number. */
+void turn_output_begin(struct turn_output *self, uint32_t turn);
+/* The running turn, 0 when none. */
+uint32_t turn_output_turn(const struct turn_output *self);
+/* The socket has taken what waited. */
+void turn_output_drained(struct turn_output *self);
+/* Called once at each end of a turn, after its answer was sent. */
+void turn_output_on_end(struct turn_output *self, void (*ended)(void *arg), void *arg);
+
+#endif

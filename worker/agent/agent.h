@@ -1,0 +1,58 @@
+/*
+ * The agent of one session: its conversation, its model, its tools and its running turn.
+ */
+#ifndef HERMES_WORKER_AGENT_AGENT_H
+#define HERMES_WORKER_AGENT_AGENT_H
+
+#include "worker/agent/conversation.h"
+#include "worker/agent/output.h"
+#include "worker/config/runtime.h"
+#include "worker/store/store.h"
+#include "worker/tools/tool.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct turn;
+
+struct agent_limits {
+	int64_t requests;	 /* model requests in a turn (agent.max_turns, 90) */
+	int64_t result_characters; /* of one tool result (hermes-core 4.1: 100,000) */
+};
+
+struct agent {
+	struct event_base *base;
+	struct runtime runtime;
+	struct conversation *conversation;
+	struct store *store;
+	struct tool_context tools;
+	struct agent_limits limits;
+	struct output output;
+	char *system_prompt; /* built with the first turn */
+	struct json_object *tool_list;
+	bool images;	     /* the model takes pictures, as far as we know */
+	bool reasoning_echo; /* reasoning_content is sent back */
+	struct turn *turn;   /* the running one, NULL when idle */
+	int64_t input_tokens, output_tokens; /* sums over the session */
+	int64_t context_tokens;		     /* of the last request and its answer */
+	/* Adds a label to command_allowlist for good. */
+	void (*allow_always)(const char *label, void *arg);
+	void *allow_arg;
+};
+
+/* Tokens in the context now: as the provider told, else estimated at 4 characters each
+ * (hermes-core 3.9). */
+int64_t agent_context_tokens(const struct agent *agent);
+
+/* Starts a turn with a user message (taken over). Its end is told by output.finished(). */
+void turn_start(struct agent *agent, struct json_object *message);
+/* Ends the turn as cancelled; finished() follows, within this call or soon after. */
+void turn_cancel(struct agent *agent);
+/* What was written could be passed on: the stream goes on. */
+void turn_resume(struct agent *agent);
+/* Frees a turn without telling anybody: the process ends. */
+void turn_abandon(struct agent *agent);
+/* Says something in the running turn that the model did not say (a slash command's reply). */
+void turn_say(struct agent *agent, const char *text);
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * The table of slash commands. None of them changes anything outside the session.
+ */
+#include <config.h>
+
+#include "worker/agent/slash_commands.h"
+#include "worker/agent/agent.h"
+#include "common/utf8.h"
+
+#include <string.h>
+
+static void
+run_help(struct agent *agent, const char *argument, struct buffer *reply)
+{
+	const struct slash_command *command;
+
+	(void)agent;
+	(void)argument;
+	buffer_append_text(reply, "Commands:\n\n");
+	for (command = slash_commands(); command->name != NULL; command++)
+		buffer_printf(reply, "- `/%s` %s\n", command->name, command->description);
+}
+
+static void
+run_model(struct agent *agent, const char *argument, struct buffer *reply)
+{
+	if (argument[0] != '\0')
+		buffer_append_text(reply,
+		    "This version takes the model from the configuration: set `model.default` in "
+		    "config.yaml or run `hermes-acp --setup`, then open a new session.\n\n");
+	buffer_printf(reply, "Model: `%s`\nProvider: %s\n", agent->runtime.model,
+	    agent->runtime.label);
+}
+
+static void
+run_tools(struct agent *agent, const char *argument, struct buffer *reply)
+{
+	const struct tool *tool;
+	size_t length, count = 0;
+
+	(void)agent;
+	(void)argument;
+	for (tool = tool_table(); tool->name != NULL; tool++)
+		count++;
+	buffer_printf(reply, "%zu tools:\n\n", count);
+	for (tool = tool_table(); tool->name != NULL; tool++) {
+		length = strcspn(tool->description, ".\n");
+		if (length > 100)
+			length = utf8_floor(tool->description, length, 100);
+		buffer_printf(reply, "- `%s`: %.*s\n", tool->name, (int)length,
+		    tool->description);
+	}
+}
+
+static void
+run_context(struct agent *agent, const char *argument, struct buffer *reply)
+{
+	struct json_object *messages = conversation_messages(agent->conversation);
+	size_t count = json_object_array_length(messages), i, users = 0, tools = 0;
+	int64_t used = agent_context_tokens(agent), size = agent->runtime.context_length;
+	const char *role;
+
+	(void)argument;
+	for (i = 0; i < count; i++) {
+		role = json_member_text(json_object_array_get_idx(messages, i), "role", "");
+		users += strcmp(role, "user") == 0;
+		tools += strcmp(role, "tool") == 0;
+	}
+	buffer_printf(reply, "Messages: %zu (%zu of yours, %zu tool results)\n", count, users,
+	    tools);
+	buffer_printf(reply, "Model: `%s` by %s\n", agent->runtime.model, agent->runtime.label);
+	buffer_printf(reply, "Context: about %lld of %lld tokens (%lld %%)\n", (long long)used,
+	    (long long)size, size > 0 ? (long long)(used * 100 / size) : 0LL);
+}
+
+static void
+run_version(struct agent *agent, const char *argument, struct buffer *reply)
+{
+	(void)agent;
+	(void)argument;
+	buffer_printf(reply, "hermes-acp %s\n", PACKAGE_VERSION);
+}
+
+static const struct slash_command commands[] = {
+	{ "help", "lists these commands", NULL, run_help },
+	{ "model", "shows the model and its provider", NULL, run_model },
+	{ "tools", "lists the tools", NULL, run_tools },
+	{ "context", "shows how full the model's context is", NULL, run_context },
+	{ "version", "shows the version", NULL, run_version },
+	{ NULL, NULL, NULL, NULL },
+};
+
+const struct slash_command *
+slash_commands(void)
+{
+	return commands;
+}
+
+bool
+slash_command_run(struct agent *agent, const char *text, struct buffer *reply)
+{
+	const struct slash_command *command;
+	size_t length;
+
+	if (text == NULL || text[0] != '/')
+		return false;
+	text++;
+	length = strcspn(text, " \t\r\n");
+	for (command = commands; command->name != NULL; command++) {
+		if (strlen(command->name) != length ||
+		    strncasecmp(command->name, text, length) != 0)
+			continue;
+		text += length;
+		command->run(agent, text + strspn(text, " \t\r\n"), reply);
+		return true;
+	}
+	return false;
+}

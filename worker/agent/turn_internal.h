@@ -1,0 +1,89 @@
+/*
+ * What the parts of the turn engine share: the turn's struct. Nobody else includes this.
+ */
+#ifndef HERMES_WORKER_AGENT_TURN_INTERNAL_H
+#define HERMES_WORKER_AGENT_TURN_INTERNAL_H
+
+#include "worker/agent/agent.h"
+#include "worker/providers/provider.h"
+#include "common/buffer.h"
+#include "common/identifier.h"
+
+#include <event2/event.h>
+
+enum turn_state {
+	TURN_PREPARING,	 /* the prompt is being saved */
+	TURN_REQUESTING, /* the model has the request */
+	TURN_STREAMING,	 /* its answer comes in */
+	TURN_DECIDING,	 /* the answer is complete */
+	TURN_RUNNING,	 /* tools: asking, running */
+	TURN_FINISHING	 /* the end is being saved */
+};
+
+struct call_batch;
+
+/* Streamed text on its way out. */
+struct turn_text {
+	struct buffer waiting; /* not passed on yet */
+	enum output_voice voice;
+	char message_id[IDENTIFIER_SIZE];
+	struct event *flush;
+	struct buffer answer; /* the visible text of the running answer */
+	struct buffer thought;
+	bool open, shown; /* a message is open; something of this answer was shown */
+};
+
+struct turn {
+	struct agent *agent;
+	enum turn_state state;
+	bool cancelled;
+	struct model_call *call;
+	struct json_object *request_messages;
+	struct turn_text text;
+	struct call_batch *batch;
+	struct event *save_timer;
+	size_t first_message;  /* of this turn in the conversation */
+	int64_t requests;      /* model requests made */
+	int empty_answers;     /* in a row */
+	int unusable_calls;    /* answers in a row whose calls could not be used */
+	bool silent_user;      /* a question had no answer: no further one waits */
+	size_t unsaved;	       /* bytes shown since the last save */
+	/* The end, while it is being saved. */
+	enum stop_reason reason;
+	int code;
+	char *message, *details;
+};
+
+/* turn_text.c */
+void turn_text_start(struct turn *turn);
+void turn_text_add(struct turn *turn, enum output_voice voice, const char *bytes,
+    size_t length);
+/* Passes on what waits, and ends the open message when `end`. */
+void turn_text_flush(struct turn *turn, bool end);
+void turn_text_reset(struct turn *turn);
+void turn_text_free(struct turn *turn);
+/* A message of our own, beside the model's. */
+void turn_text_say(struct turn *turn, const char *text);
+
+/* turn_answer.c: what to do about a finished answer. */
+void turn_answer(struct turn *turn, const struct model_answer *answer);
+
+/* turn.c */
+void turn_request(struct turn *turn);
+void turn_finish(struct turn *turn, enum stop_reason reason);
+void turn_fail(struct turn *turn, int code, const char *message, const char *details);
+/* Saves the text so far as the partial answer. */
+void turn_save_partial(struct turn *turn);
+/* For store verbs that nothing waits for; the argument is the agent. */
+void turn_on_saved(const char *error, void *arg);
+
+/* turn_calls.c: the calls of one answer. */
+struct call_batch *call_batch_new(struct turn *turn, const struct model_tool_call *calls,
+    size_t count, char *const *ids);
+void call_batch_start(struct call_batch *batch);
+void call_batch_cancel(struct call_batch *batch);
+void call_batch_free(struct call_batch *batch);
+/* turn.c: every call has its result in the conversation. */
+void turn_calls_done(struct turn *turn);
+
+#endif

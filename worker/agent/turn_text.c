@@ -1,0 +1,109 @@
+/*
+ * The model's stream on its way to the client. Neighbouring pieces that arrive together go
+ * out together; nothing waits longer than the turn of the event loop it came in, unless the
+ * client does not read.
+ */
+#include <config.h>
+
+#include "worker/agent/turn_internal.h"
+#include "common/monotonic.h"
+#include "common/utf8.h"
+
+#include <string.h>
+
+/* Longest piece, so that lines stay below 60 KiB even when every byte is escaped. */
+#define PIECE_MAX (8 * 1024)
+/* A save is due after this many shown bytes (DESIGN 4). */
+#define SAVE_BYTES (1024 * 1024)
+
+static void
+on_flush(int fd, short events, void *arg)
+{
+	(void)fd;
+	(void)events;
+	turn_text_flush(arg, false);
+}
+
+void
+turn_text_start(struct turn *turn)
+{
+	turn->text.flush = event_new(turn->agent->base, -1, 0, on_flush, turn);
+}
+
+static void
+pass_on(struct turn *turn)
+{
+	struct turn_text *text = &turn->text;
+	struct output *output = &turn->agent->output;
+	size_t length;
+
+	while (text->waiting.length > 0) {
+		length = utf8_floor(text->waiting.data, text->waiting.length, PIECE_MAX);
+		output->text(text->voice, text->message_id, text->waiting.data, length,
+		    output->arg);
+		turn->unsaved += length;
+		buffer_consume(&text->waiting, length);
+	}
+	if (turn->call != NULL && output->busy(output->arg))
+		model_call_pause(turn->call, true);
+	if (turn->unsaved >= SAVE_BYTES)
+		turn_save_partial(turn);
+}
+
+void
+turn_text_flush(struct turn *turn, bool end)
+{
+	pass_on(turn);
+	if (end)
+		turn->text.open = false;
+}
+
+void
+turn_text_add(struct turn *turn, enum output_voice voice, const char *bytes, size_t length)
+{
+	struct turn_text *text = &turn->text;
+
+	if (text->open && text->voice != voice)
+		turn_text_flush(turn, true);
+	if (!text->open) {
+		identifier_uuid(text->message_id);
+		text->voice = voice;
+		text->open = true;
+	}
+	text->shown = true;
+	buffer_append(voice == OUTPUT_TEXT ? &text->answer : &text->thought, bytes, length);
+	buffer_append(&text->waiting, bytes, length);
+	if (text->waiting.length >= 2 * PIECE_MAX)
+		pass_on(turn);
+	else
+		event_active(text->flush, EV_TIMEOUT, 0);
+}
+
+void
+turn_text_say(struct turn *turn, const char *text)
+{
+	char message_id[IDENTIFIER_SIZE];
+	struct output *output = &turn->agent->output;
+
+	turn_text_flush(turn, true);
+	identifier_uuid(message_id);
+	output->text(OUTPUT_TEXT, message_id, text, strlen(text), output->arg);
+}
+
+void
+turn_text_reset(struct turn *turn)
+{
+	buffer_clear(&turn->text.answer);
+	buffer_clear(&turn->text.thought);
+	turn->text.shown = false;
+}
+
+void
+turn_text_free(struct turn *turn)
+{
+	if (turn->text.flush != NULL)
+		event_free(turn->text.flush);
+	buffer_free(&turn->text.waiting);
+	buffer_free(&turn->text.answer);
+	buffer_free(&turn->text.thought);
+}

@@ -1,0 +1,60 @@
+/*
+ * The catalogue worker: reads the configuration for the supervisor. It opens no session and
+ * no connection, and no key of it leaves the process.
+ */
+#include <config.h>
+
+#include "worker/worker.h"
+#include "worker/config/runtime.h"
+#include "worker/supervisor_link.h"
+#include "common/log.h"
+#include "common/wire.h"
+
+static void
+send_settings(struct worker *worker)
+{
+	struct json_object *settings = json_object_new_object();
+	struct runtime runtime = { 0 };
+	struct buffer error = BUFFER_EMPTY;
+	bool found = true;
+
+	if (worker->rehearsal) {
+		runtime_rehearsal(NULL, false, &runtime);
+	} else {
+		configuration_free(worker->configuration);
+		worker->configuration = configuration_load();
+		found =
+		    runtime_resolve(worker->configuration, NULL, NULL, &runtime, &error) == 0;
+	}
+	if (found) {
+		json_set_text(settings, "provider", runtime.provider);
+		json_set_text(settings, "label", runtime.label);
+		runtime_clear(&runtime);
+	} else {
+		log_info("catalogue", "%s", buffer_text(&error));
+	}
+	link_send_json(worker->link, TO_SUPERVISOR_SETTINGS, 0, 0, settings);
+	json_object_put(settings);
+	buffer_free(&error);
+}
+
+void
+catalogue_set_up(struct worker *worker, struct json_object *setup)
+{
+	struct buffer payload = BUFFER_EMPTY;
+
+	worker->rehearsal =
+	    json_member_boolean(json_member_object(setup, "options"), "rehearsal", false);
+	wire_put_text(&payload, "", 0);
+	buffer_append_text(&payload, "{}");
+	link_send(worker->link, TO_SUPERVISOR_READY, 0, 0, payload.data, payload.length);
+	buffer_free(&payload);
+	send_settings(worker);
+}
+
+void
+catalogue_message(struct worker *worker, enum message_type type)
+{
+	if (type == TO_WORKER_SETTINGS_QUERY)
+		send_settings(worker);
+}

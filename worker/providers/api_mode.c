@@ -1,0 +1,25 @@
+/*
+ * The table of dialects: a new one is a file and a row here.
+ */
+#include <config.h>
+
+#include "worker/providers/provider.h"
+#include "worker/providers/chat_completions.h"
+
+#include <string.h>
+
+extern const struct api_mode api_mode_rehearsal;
+
+static const struct api_mode *const api_modes[] = { &api_mode_chat_completions,
+	&api_mode_rehearsal };
+
+const struct api_mode *
+api_mode_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; name != NULL && i < sizeof api_modes / sizeof api_modes[0]; i++)
+		if (strcmp(api_modes[i]->name, name) == 0)
+			return api_modes[i];
+	return NULL;
+}

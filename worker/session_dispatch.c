@@ -1,0 +1,314 @@
+/*
+ * Messages to a session's worker: one function each.
+ */
+#include <config.h>
+
+#include "worker/worker.h"
+#include "worker/acp/encode_v1.h"
+#include "worker/acp/permission.h"
+#include "worker/acp/turn_output.h"
+#include "worker/agent/prompt_content.h"
+#include "worker/agent/slash_commands.h"
+#include "worker/agent/system_prompt.h"
+#include "worker/supervisor_link.h"
+#include "common/identifier.h"
+#include "common/log.h"
+#include "common/utf8.h"
+#include "common/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INVALID_PARAMS (-32602)
+#define METHOD_NOT_FOUND (-32601)
+#define TITLE_MAX 80 /* bytes of a title made from the first prompt */
+
+struct message {
+	uint32_t request, turn;
+	const char *payload;
+	size_t length;
+};
+
+static struct json_object *
+parse(const char *payload, size_t length)
+{
+	const char *reason;
+	struct json_object *value = json_parse(payload, length, &reason);
+
+	if (value == NULL && reason != NULL)
+		log_error("worker", "a payload could not be read: %s", reason);
+	return value;
+}
+
+static void
+say(struct worker *worker, const char *text, size_t length)
+{
+	char id[IDENTIFIER_SIZE];
+	const struct output *output = &worker->agent.output;
+
+	identifier_uuid(id);
+	output->text(OUTPUT_TEXT, id, text, length, output->arg);
+}
+
+/* The session's title: the first line of the first prompt. */
+static void
+tell_title(struct worker *worker, const char *text)
+{
+	struct buffer line = BUFFER_EMPTY, title = BUFFER_EMPTY;
+	size_t length;
+
+	if (worker->titled || text == NULL)
+		return;
+	text += strspn(text, " \t\r\n");
+	length = strcspn(text, "\r\n");
+	if (length == 0)
+		return;
+	worker->titled = true;
+	buffer_append(&title, text, utf8_floor(text, length, TITLE_MAX));
+	if (length > TITLE_MAX)
+		buffer_append_text(&title, "…");
+	encode_v1_info(&line, buffer_text(&title));
+	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
+	buffer_free(&line);
+	buffer_free(&title);
+}
+
+static void
+fail_turn(struct worker *worker, const char *text)
+{
+	const struct turn_end end = { .code = INVALID_PARAMS,
+		.message = text,
+		.details = text };
+
+	worker->agent.output.finished(&end, worker->agent.output.arg);
+}
+
+/* A slash command as a turn of its own. */
+static bool
+run_command(struct worker *worker, struct json_object *blocks)
+{
+	static const struct turn_end end = { .reason = STOP_REASON_END_TURN };
+	struct agent *agent = &worker->agent;
+	struct buffer reply = BUFFER_EMPTY;
+	bool found = slash_command_run(agent, prompt_content_first_text(blocks), &reply);
+
+	if (found) {
+		say(worker, buffer_text(&reply), reply.length);
+		agent->output.usage(agent_context_tokens(agent), agent->runtime.context_length,
+		    agent->input_tokens, agent->output_tokens, -1, agent->output.arg);
+		agent->output.finished(&end, agent->output.arg);
+	}
+	buffer_free(&reply);
+	return found;
+}
+
+static void
+on_turn_start(struct worker *worker, const struct message *message)
+{
+	struct agent *agent = &worker->agent;
+	struct json_object *params = parse(message->payload, message->length), *content;
+	struct json_object *blocks = json_member(params, "prompt");
+	struct buffer error = BUFFER_EMPTY;
+
+	turn_output_begin(worker->output, message->turn);
+	if (worker->notes.length > 0) {
+		say(worker, worker->notes.data, worker->notes.length);
+		buffer_free(&worker->notes);
+	}
+	if (run_command(worker, blocks))
+		goto done;
+	content = prompt_content_build(blocks, worker->cwd, &error);
+	if (content == NULL) {
+		fail_turn(worker, buffer_text(&error));
+		goto done;
+	}
+	tell_title(worker, prompt_content_first_text(blocks));
+	if (agent->system_prompt == NULL)
+		agent->system_prompt = system_prompt_build(agent);
+	turn_start(agent, conversation_user(content));
+done:
+	buffer_free(&error);
+	json_object_put(params);
+}
+
+static void
+on_turn_cancel(struct worker *worker, const struct message *message)
+{
+	if (message->turn == turn_output_turn(worker->output))
+		turn_cancel(&worker->agent);
+}
+
+static void
+on_command(struct worker *worker, const struct message *message)
+{
+	static const char result[] = "{\"stopReason\":\"end_turn\"}";
+	struct json_object *params = parse(message->payload, message->length);
+	struct buffer reply = BUFFER_EMPTY;
+
+	if (slash_command_run(&worker->agent,
+		prompt_content_first_text(json_member(params, "prompt")), &reply)) {
+		if (worker->agent.turn != NULL)
+			turn_say(&worker->agent, buffer_text(&reply));
+		link_send(worker->link, TO_SUPERVISOR_RESPONSE, message->request, 0, result,
+		    sizeof result - 1);
+	} else {
+		link_send_failure(worker->link, TO_SUPERVISOR_RESPONSE_ERROR, message->request, 0,
+		    INVALID_PARAMS, "No such command", NULL, NULL);
+	}
+	buffer_free(&reply);
+	json_object_put(params);
+}
+
+/* The mode is set: everybody who shows it is told, and a successor will know it. */
+static void
+change_mode(struct worker *worker, enum session_mode mode)
+{
+	struct buffer line = BUFFER_EMPTY;
+	struct json_object *state;
+
+	worker->agent.tools.mode = mode;
+	encode_v1_mode(&line, mode);
+	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
+	buffer_clear(&line);
+	encode_v1_options(&line, mode, worker->agent.runtime.model);
+	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
+	buffer_free(&line);
+	state = json_object_new_object();
+	json_set_text(state, "mode", session_mode_name(mode));
+	link_send_json(worker->link, TO_SUPERVISOR_SESSION_STATE, 0, 0, state);
+	json_object_put(state);
+}
+
+static void
+refuse(struct worker *worker, uint32_t request, int code, const char *message,
+    const char *details, const char *field)
+{
+	link_send_failure(worker->link, TO_SUPERVISOR_RESPONSE_ERROR, request, 0, code, message,
+	    details, field);
+}
+
+static void
+set_mode(struct worker *worker, uint32_t request, struct json_object *params)
+{
+	const char *id = json_member_text(params, "modeId", "");
+	enum session_mode mode;
+
+	if (!session_mode_parse(id, &mode)) {
+		refuse(worker, request, INVALID_PARAMS, "Unknown mode", id, "modeId");
+		return;
+	}
+	link_send(worker->link, TO_SUPERVISOR_RESPONSE, request, 0, "{}", 2);
+	change_mode(worker, mode);
+}
+
+static void
+set_model(struct worker *worker, uint32_t request, struct json_object *params)
+{
+	const char *id = json_member_text(params, "modelId", "");
+
+	if (strcmp(id, worker->agent.runtime.model) != 0) {
+		refuse(worker, request, INVALID_PARAMS, "Unknown model", id, "modelId");
+		return;
+	}
+	link_send(worker->link, TO_SUPERVISOR_RESPONSE, request, 0, "{}", 2);
+}
+
+static void
+set_config_option(struct worker *worker, uint32_t request, struct json_object *params)
+{
+	const char *id = json_member_text(params, "configId", "");
+	const char *value = json_member_text(params, "value", "");
+	struct agent *agent = &worker->agent;
+	enum session_mode mode = agent->tools.mode;
+	struct buffer line = BUFFER_EMPTY;
+
+	if (strcmp(id, "mode") != 0 && strcmp(id, "model") != 0) {
+		refuse(worker, request, INVALID_PARAMS, "Unknown option", id, "configId");
+		return;
+	}
+	if (strcmp(id, "mode") == 0 ? !session_mode_parse(value, &mode)
+				    : strcmp(value, agent->runtime.model) != 0) {
+		refuse(worker, request, INVALID_PARAMS, "Unknown value", value, "value");
+		return;
+	}
+	encode_v1_options_result(&line, mode, agent->runtime.model);
+	link_send(worker->link, TO_SUPERVISOR_RESPONSE, request, 0, line.data, line.length);
+	buffer_free(&line);
+	if (strcmp(id, "mode") == 0)
+		change_mode(worker, mode);
+}
+
+static const struct {
+	const char *method;
+	void (*handle)(struct worker *, uint32_t, struct json_object *);
+} requests[] = {
+	{ "session/set_mode", set_mode },
+	{ "session/set_config_option", set_config_option },
+	{ "session/set_model", set_model },
+};
+
+static void
+on_request(struct worker *worker, const struct message *message)
+{
+	struct wire_cursor cursor;
+	struct json_object *params;
+	const char *method, *text;
+	size_t method_length, length, i;
+
+	wire_start(&cursor, message->payload, message->length);
+	method = wire_get_text(&cursor, &method_length);
+	text = wire_get_rest(&cursor, &length);
+	for (i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+		if (method == NULL || strlen(requests[i].method) != method_length ||
+		    memcmp(requests[i].method, method, method_length) != 0)
+			continue;
+		params = parse(text, length);
+		requests[i].handle(worker, message->request, params);
+		json_object_put(params);
+		return;
+	}
+	refuse(worker, message->request, METHOD_NOT_FOUND, "Method not found", NULL, NULL);
+}
+
+static void
+on_client_answer(struct worker *worker, const struct message *message)
+{
+	struct wire_cursor cursor;
+	struct json_object *value;
+	const char *text;
+	size_t length;
+	bool failed;
+
+	wire_start(&cursor, message->payload, message->length);
+	failed = wire_get_u8(&cursor) != 0;
+	text = wire_get_rest(&cursor, &length);
+	value = text != NULL ? parse(text, length) : NULL;
+	permission_answer(worker->permissions, message->request, failed, value);
+	json_object_put(value);
+}
+
+static const struct {
+	enum message_type type;
+	void (*handle)(struct worker *, const struct message *);
+} handlers[] = {
+	{ TO_WORKER_TURN_START, on_turn_start },
+	{ TO_WORKER_TURN_CANCEL, on_turn_cancel },
+	{ TO_WORKER_COMMAND, on_command },
+	{ TO_WORKER_REQUEST, on_request },
+	{ TO_WORKER_CLIENT_ANSWER, on_client_answer },
+};
+
+void
+session_message(struct worker *worker, enum message_type type, uint32_t request, uint32_t turn,
+    const char *payload, size_t length)
+{
+	struct message message = { request, turn, payload, length };
+	size_t i;
+
+	for (i = 0; i < sizeof handlers / sizeof handlers[0]; i++)
+		if (handlers[i].type == type) {
+			handlers[i].handle(worker, &message);
+			return;
+		}
+	log_error("worker", "%s has no handler", message_name(type));
+}

@@ -1,0 +1,314 @@
+/*
+ * A session's worker gets what it needs: folders, configuration, model, tools. Whatever is
+ * wrong is told with SETUP_FAILED before anything was begun.
+ */
+#include <config.h>
+
+#include "worker/worker.h"
+#include "worker/acp/encode_v1.h"
+#include "worker/acp/permission.h"
+#include "worker/acp/turn_output.h"
+#include "worker/agent/request.h"
+#include "worker/agent/slash_commands.h"
+#include "worker/config/config_edit.h"
+#include "worker/program_path.h"
+#include "worker/supervisor_link.h"
+#include "worker/tools/file_stamps.h"
+#include "worker/tools/grants.h"
+#include "worker/tools/path_rules.h"
+#include "worker/tools/shell_state.h"
+#include "worker/tools/todo.h"
+#include "common/alloc.h"
+#include "common/log.h"
+#include "common/wire.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define INVALID_PARAMS (-32602)
+#define INTERNAL_ERROR (-32603)
+#define AUTH_REQUIRED (-32000)
+
+static int
+fail(struct worker *worker, int code, const char *message, const char *details,
+    const char *field)
+{
+	link_send_failure(worker->link, TO_SUPERVISOR_SETUP_FAILED, 0, 0, code, message, details,
+	    field);
+	return -1;
+}
+
+/* A folder that is there, absolute, its links followed; NULL after an answer. */
+static char *
+take_folder(struct worker *worker, const char *path, const char *field)
+{
+	struct stat status;
+	char *message, *real = NULL;
+	const char *fault = NULL;
+
+	if (path == NULL || path[0] != '/')
+		fault = "is not an absolute path";
+	else if (stat(path, &status) == -1)
+		fault = strerror(errno);
+	else if (!S_ISDIR(status.st_mode))
+		fault = "is not a folder";
+	else if (access(path, R_OK | X_OK) == -1)
+		fault = strerror(errno);
+	else if ((real = path_rules_real(path)) == NULL)
+		fault = strerror(errno);
+	if (fault == NULL)
+		return real;
+	message = xasprintf("%s: %s: %s", field, path != NULL ? path : "(none)", fault);
+	fail(worker, INVALID_PARAMS, message, message, field);
+	free(message);
+	return NULL;
+}
+
+static int
+take_roots(struct worker *worker, struct json_object *params)
+{
+	struct json_object *more = json_member_array(params, "additionalDirectories");
+	size_t count = more != NULL ? json_object_array_length(more) : 0, i;
+
+	worker->cwd = take_folder(worker, json_member_string(params, "cwd"), "cwd");
+	if (worker->cwd == NULL)
+		return -1;
+	worker->roots = xcalloc(count + 2, sizeof *worker->roots);
+	worker->roots[0] = xstrdup(worker->cwd);
+	for (i = 0; i < count; i++) {
+		worker->roots[i + 1] = take_folder(worker,
+		    json_object_get_string(json_object_array_get_idx(more, i)),
+		    "additionalDirectories");
+		if (worker->roots[i + 1] == NULL)
+			return -1;
+	}
+	worker->agent.tools.roots = (const char *const *)worker->roots;
+	worker->agent.tools.root_count = count + 1;
+	return 0;
+}
+
+static int
+take_runtime(struct worker *worker, struct json_object *options)
+{
+	struct buffer error = BUFFER_EMPTY;
+	int status = 0;
+
+	if (json_member_boolean(options, "rehearsal", false))
+		runtime_rehearsal(json_member_string(options, "script"),
+		    json_member_boolean(options, "faults", false), &worker->agent.runtime);
+	else if (runtime_resolve(worker->configuration, NULL, NULL, &worker->agent.runtime,
+		     &error) == -1)
+		status = fail(worker, AUTH_REQUIRED, "No usable model provider is configured",
+		    buffer_text(&error), NULL);
+	buffer_free(&error);
+	return status;
+}
+
+static int
+make_scratch(struct worker *worker)
+{
+	const char *temporary = getenv("TMPDIR");
+
+	if (temporary == NULL || temporary[0] != '/')
+		temporary = "/tmp";
+	worker->scratch = xasprintf("%s/hermes-acp-XXXXXX", temporary);
+	if (mkdtemp(worker->scratch) != NULL)
+		return 0;
+	free(worker->scratch);
+	worker->scratch = NULL;
+	return fail(worker, INTERNAL_ERROR, "No folder for temporary files could be made",
+	    strerror(errno), NULL);
+}
+
+static void
+on_allow_always(const char *label, void *arg)
+{
+	struct worker *worker = arg;
+	struct buffer error = BUFFER_EMPTY;
+
+	if (config_edit_append(configuration_home(worker->configuration), "command_allowlist",
+		label, &error) == -1)
+		log_warning("permission", "\"%s\" could not be saved: %s", label,
+		    buffer_text(&error));
+	buffer_free(&error);
+}
+
+static void
+make_tools(struct worker *worker)
+{
+	struct tool_context *tools = &worker->agent.tools;
+	const char *home = getenv("HOME");
+
+	worker->user_home = home != NULL && home[0] == '/' ? xstrdup(home) : NULL;
+	worker->guard = program_path("HERMES_ACP_GUARD", "hermes-acp-guard");
+	tools->base = worker->base;
+	tools->session_id = worker->session_id;
+	tools->cwd = worker->cwd;
+	tools->home = configuration_home(worker->configuration);
+	tools->user_home = worker->user_home;
+	tools->guard = worker->guard;
+	tools->scratch = worker->scratch;
+	tools->config = configuration_tree(worker->configuration);
+	tools->stamps = file_stamps_new();
+	tools->grants = grants_new();
+	tools->shell = shell_state_new();
+	tools->todo = todo_list_new();
+}
+
+static void
+make_agent(struct worker *worker)
+{
+	struct agent *agent = &worker->agent;
+	int64_t timeout = configuration_integer(worker->configuration, "approvals.timeout", 300);
+
+	agent->base = worker->base;
+	agent->conversation = conversation_new();
+	agent->store = store_memory_new();
+	agent->tool_list = request_tools();
+	agent->images = true;
+	agent->reasoning_echo =
+	    configuration_boolean(worker->configuration, "model.reasoning_echo", false);
+	agent->limits.requests =
+	    configuration_integer(worker->configuration, "agent.max_turns", 90);
+	if (agent->limits.requests < 1)
+		agent->limits.requests = INT64_MAX;
+	agent->limits.result_characters = 100000;
+	worker->permissions = permission_list_new(worker->base, worker->link, timeout * 1000);
+	worker->output = turn_output_new(worker->link, worker->permissions);
+	agent->output = turn_output_callbacks(worker->output);
+	agent->allow_always = on_allow_always;
+	agent->allow_arg = worker;
+}
+
+/* What the user should know before the first turn. */
+static void
+take_notes(struct worker *worker, struct json_object *params)
+{
+	struct json_object *servers = json_member_array(params, "mcpServers");
+	size_t count = servers != NULL ? json_object_array_length(servers) : 0, i;
+	const char *problems = configuration_problems(worker->configuration);
+
+	if (problems[0] != '\0')
+		buffer_printf(&worker->notes, "The configuration has problems:\n\n%s\n",
+		    problems);
+	if (count == 0)
+		return;
+	buffer_printf(&worker->notes, "MCP servers are not started by this version:");
+	for (i = 0; i < count; i++)
+		buffer_printf(&worker->notes, " %s",
+		    json_member_text(json_object_array_get_idx(servers, i), "name", "?"));
+	buffer_append_text(&worker->notes, ".\n");
+}
+
+/* Space-separated: these act at once when a turn runs. */
+static void
+put_commands(struct buffer *payload)
+{
+	const struct slash_command *command;
+	struct buffer names = BUFFER_EMPTY;
+
+	for (command = slash_commands(); command->name != NULL; command++)
+		buffer_printf(&names, "%s%s", names.length > 0 ? " " : "", command->name);
+	wire_put_text(payload, buffer_text(&names), names.length);
+	buffer_free(&names);
+}
+
+static void
+send_update(struct worker *worker, struct buffer *line)
+{
+	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line->data, line->length);
+	buffer_clear(line);
+}
+
+/* The answer to session/new, and what follows it at once. */
+static void
+tell_ready(struct worker *worker)
+{
+	struct buffer line = BUFFER_EMPTY;
+	struct agent *agent = &worker->agent;
+
+	put_commands(&line);
+	encode_v1_session(&line, agent->tools.mode, agent->runtime.model);
+	link_send(worker->link, TO_SUPERVISOR_READY, 0, 0, line.data, line.length);
+	buffer_clear(&line);
+	encode_v1_commands(&line);
+	send_update(worker, &line);
+	encode_v1_usage(&line, agent_context_tokens(agent), agent->runtime.context_length, 0, 0);
+	send_update(worker, &line);
+	if (worker->notices && worker->notes.length > 0) {
+		encode_v1_notice(&line, "Please note", buffer_text(&worker->notes));
+		send_update(worker, &line);
+		buffer_free(&worker->notes);
+	}
+	buffer_free(&line);
+}
+
+void
+session_set_up(struct worker *worker, struct json_object *setup)
+{
+	struct json_object *params = json_member_object(setup, "params");
+	struct json_object *client = json_member_object(setup, "client");
+	const char *mode = json_member_string(json_member_object(setup, "state"), "mode");
+
+	worker->session_id = xstrdup(json_member_text(setup, "sessionId", ""));
+	if (take_roots(worker, params) == -1)
+		return;
+	worker->configuration = configuration_load();
+	if (take_runtime(worker, json_member_object(setup, "options")) == -1 ||
+	    make_scratch(worker) == -1)
+		return;
+	worker->notices = json_has(json_member_object(client, "session"), "notices");
+	make_tools(worker);
+	if (mode != NULL)
+		session_mode_parse(mode, &worker->agent.tools.mode);
+	make_agent(worker);
+	take_notes(worker, params);
+	worker->set_up = true;
+	tell_ready(worker);
+}
+
+static int
+remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+	(void)status;
+	(void)kind;
+	(void)place;
+	remove(path);
+	return 0;
+}
+
+void
+session_tear_down(struct worker *worker)
+{
+	struct agent *agent = &worker->agent;
+	size_t i;
+
+	turn_abandon(agent);
+	shell_state_free(agent->tools.shell);
+	if (worker->scratch != NULL)
+		nftw(worker->scratch, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	permission_list_free(worker->permissions);
+	turn_output_free(worker->output);
+	file_stamps_free(agent->tools.stamps);
+	grants_free(agent->tools.grants);
+	todo_list_free(agent->tools.todo);
+	conversation_free(agent->conversation);
+	store_free(agent->store);
+	json_object_put(agent->tool_list);
+	runtime_clear(&agent->runtime);
+	free(agent->system_prompt);
+	buffer_free(&worker->notes);
+	for (i = 0; worker->roots != NULL && worker->roots[i] != NULL; i++)
+		free(worker->roots[i]);
+	free(worker->roots);
+	free(worker->session_id);
+	free(worker->cwd);
+	free(worker->guard);
+	free(worker->scratch);
+	free(worker->user_home);
+}
