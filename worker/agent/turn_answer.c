@@ -54,16 +54,13 @@ retry_without_images(struct turn *turn, const struct model_answer *answer)
 static void
 failed(struct turn *turn, const struct model_answer *answer)
 {
-	char *message;
+	const char *message = answer->message != NULL ? answer->message : "The request failed";
 
 	if (retry_without_images(turn, answer))
 		return;
 	keep_answer(turn, answer);
-	message = xasprintf("%s: %s", turn->agent->runtime.label,
-	    answer->message != NULL ? answer->message : "the request failed");
 	turn_fail(turn, answer->error == MODEL_ERROR_AUTH ? AUTH_REQUIRED : INTERNAL_ERROR,
 	    message, message);
-	free(message);
 }
 
 /* Nothing came: asked again, then said so. */

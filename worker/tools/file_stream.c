@@ -16,9 +16,10 @@
 
 #define SLICE ((size_t)256 * 1024)
 #define STEP_MS 5
-#define COUNT_ON ((int64_t)64 * 1024 * 1024)	/* bytes read only to count lines */
-#define UNSIZED_MAX ((int64_t)16 * 1024 * 1024) /* of a file that has no size, as below /proc  \
-						 */
+#define COUNT_ON ((int64_t)64 * 1024 * 1024) /* bytes read only to count lines */
+#define UNSIZED_MAX                                                                            \
+	((int64_t)16 * 1024 * 1024) /* of a file that has no size, as below /proc              \
+				     */
 
 static ssize_t
 read_slice(struct file_stream *stream, size_t wanted)

@@ -44,7 +44,7 @@ static const char start_up[] = "a file that a shell or the desktop runs by itsel
 static const char hermes[] = "Hermes' own state";
 static const char operating_system[] = "a part of the operating system";
 static const char device[] = "a device";
-static const char process[] = "another process' memory or environment";
+static const char process[] = "the memory or environment of a process";
 
 /* hermes-core 4.3 (never read), 4.4 (never written), and the sensitive ones of the ACP
  * adapter, made wider: its list had five names. */

@@ -57,6 +57,7 @@ keep_first(struct search_collect *collect)
 		    collect->by_time ? compare_by_time : compare_by_path);
 	while (collect->count > collect->keep)
 		hit_clear(&collect->hits[--collect->count]);
+	collect->full = !collect->by_time && collect->count == collect->keep;
 }
 
 static void
@@ -111,6 +112,16 @@ begin_file(struct search_collect *collect, const char *path)
 		collect->omitted++;
 	}
 	collect->files += collect->accepted;
+	collect->counted =
+	    collect->full && strcmp(path, collect->hits[collect->keep - 1].path) > 0;
+}
+
+bool
+search_collect_wants(struct search_collect *collect, const char *path)
+{
+	if (collect->path == NULL || strcmp(collect->path, path) != 0)
+		begin_file(collect, path);
+	return collect->accepted && !collect->counted;
 }
 
 static struct search_hit *
@@ -208,6 +219,16 @@ take_line(struct search_collect *collect, const struct search_record *record)
 		remember_line(collect, record);
 }
 
+/* A hit that is only counted. */
+static void
+count_hit(struct search_collect *collect, const struct search_record *record)
+{
+	if (record->context)
+		return;
+	collect->total += collect->whole_files && record->number > 0 ? record->number : 1;
+	collect->in_file++;
+}
+
 static void
 take_file(struct search_collect *collect, const struct search_record *record)
 {
@@ -224,10 +245,11 @@ search_collect_record(const struct search_record *record, void *arg)
 {
 	struct search_collect *collect = arg;
 
-	if (collect->path == NULL || strcmp(collect->path, record->path) != 0)
-		begin_file(collect, record->path);
-	if (!collect->accepted)
+	if (!search_collect_wants(collect, record->path)) {
+		if (collect->accepted)
+			count_hit(collect, record);
 		return;
+	}
 	if (collect->whole_files)
 		take_file(collect, record);
 	else

@@ -53,6 +53,8 @@ struct search_collect {
 	size_t capacity;
 	char *path;
 	bool accepted;
+	bool counted; /* this file's hits come too late to be kept */
+	bool full;    /* hits[keep - 1] is a bar for what comes by path */
 	int64_t in_file;
 	size_t open; /* hits of this file that still take context: the last ones */
 	struct search_line recent[SEARCH_CONTEXT_MAX];
@@ -61,6 +63,8 @@ struct search_collect {
 
 /* For search_output.record, with the struct as its argument. */
 void search_collect_record(const struct search_record *record, void *collect);
+/* False when the file's hits are at most counted. */
+bool search_collect_wants(struct search_collect *collect, const char *path);
 /* True when the file is among those that are searched. */
 bool search_collect_accepts(const struct search_collect *collect, const char *path);
 void search_collect_end(struct search_collect *collect);

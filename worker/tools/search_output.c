@@ -27,7 +27,7 @@ start_record(struct search_output *output)
 	buffer_clear(&output->path);
 	buffer_clear(&output->text);
 	output->number = output->column = output->base = 0;
-	output->context = output->found = false;
+	output->context = output->found = output->quiet = false;
 }
 
 /* Removes every `mark` from the text. */
@@ -110,7 +110,7 @@ end_record(struct search_output *output)
 	    buffer_text(&output->path), output->number, output->context, ""};
 	char *text = NULL;
 
-	if (output->form == SEARCH_LINES || output->form == SEARCH_MARKED) {
+	if (!output->quiet && (output->form == SEARCH_LINES || output->form == SEARCH_MARKED)) {
 		text = shown_text(output);
 		if (text != NULL)
 			record.text = text;
@@ -147,6 +147,8 @@ take_path(struct search_output *output, const char *bytes, size_t length)
 	if (end == NULL)
 		return length;
 	drop_binary_notice(&output->path);
+	output->quiet =
+	    output->wants != NULL && !output->wants(buffer_text(&output->path), output->arg);
 	if (output->form == SEARCH_PATHS)
 		end_record(output);
 	else
@@ -215,7 +217,8 @@ take_text(struct search_output *output, const char *bytes, size_t length)
 	const char *end = memchr(bytes, '\n', length);
 	size_t size = end != NULL ? (size_t)(end - bytes) : length;
 
-	hold(output, bytes, size);
+	if (!output->quiet)
+		hold(output, bytes, size);
 	if (end == NULL)
 		return length;
 	end_record(output);

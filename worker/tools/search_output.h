@@ -36,13 +36,16 @@ struct search_record {
 struct search_output {
 	enum search_form form;
 	void (*record)(const struct search_record *record, void *arg);
+	/* False when the text of this file's lines does not matter: it is "" then. May be
+	 * NULL. */
+	bool (*wants)(const char *path, void *arg);
 	void *arg;
 	struct buffer messages; /* what was neither: error messages, at most 4 KiB */
 	/* Private. */
 	int state;
 	struct buffer path, text;
 	int64_t number, column;
-	bool context, found;
+	bool context, found, quiet;
 	int64_t base; /* where `text` begins in its line */
 };
 

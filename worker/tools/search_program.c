@@ -64,6 +64,14 @@ take_record(const struct search_record *record, void *arg)
 		search_collect_record(record, &program->collect); /* grep counts 0 as well */
 }
 
+static bool
+wants_text(const char *path, void *arg)
+{
+	struct search_program *program = arg;
+
+	return search_collect_wants(&program->collect, path);
+}
+
 static void
 on_output(const char *bytes, size_t length, void *arg)
 {
@@ -194,6 +202,8 @@ start_stage(struct search_program *program)
 	memset(&program->output, 0, sizeof program->output);
 	program->output.form = command.form;
 	program->output.record = take_record;
+	if (command.form == SEARCH_LINES || command.form == SEARCH_MARKED)
+		program->output.wants = wants_text;
 	program->output.arg = program;
 	options.guard = program->context->guard;
 	options.argv = (const char *const *)command.words;

@@ -229,18 +229,23 @@ after_escape(unsigned char byte)
 	return byte >= 0x20 && byte < 0x30 ? PARSER_INTERMEDIATE : PARSER_TEXT;
 }
 
-/* One byte of an escape sequence (ECMA-48). */
-static void
+/* One byte of an escape sequence (ECMA-48). False when it is text after all: a line never
+ * ends inside a sequence. */
+static bool
 take_sequence_byte(struct terminal_output *output, unsigned char byte)
 {
 	enum parser parser = output->parser;
 
+	if (byte == '\n') {
+		output->parser = PARSER_TEXT;
+		return false;
+	}
 	if (parser == PARSER_ESCAPE)
 		parser = after_escape(byte);
 	else if (parser == PARSER_STRING && byte == 0x1b)
 		parser = PARSER_STRING_ESCAPE;
 	else if (parser == PARSER_STRING)
-		parser = byte == 0x07 || byte == '\n' ? PARSER_TEXT : PARSER_STRING;
+		parser = byte == 0x07 ? PARSER_TEXT : PARSER_STRING;
 	else if (parser == PARSER_STRING_ESCAPE)
 		parser = byte == '\\' ? PARSER_TEXT : after_escape(byte);
 	else if (byte < 0x20 || byte >= 0x40 || (parser == PARSER_INTERMEDIATE && byte >= 0x30))
@@ -249,6 +254,7 @@ take_sequence_byte(struct terminal_output *output, unsigned char byte)
 	if (output->sequence > SEQUENCE_MAX)
 		parser = PARSER_TEXT;
 	output->parser = parser;
+	return true;
 }
 
 void
@@ -266,7 +272,7 @@ terminal_output_feed(struct terminal_output *output, const char *bytes, size_t l
 	}
 	while (at < length) {
 		if (output->parser != PARSER_TEXT) {
-			take_sequence_byte(output, (unsigned char)bytes[at++]);
+			at += take_sequence_byte(output, (unsigned char)bytes[at]);
 			continue;
 		}
 		n = take_character(output, bytes + at, length - at);
