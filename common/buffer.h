@@ -28,7 +28,8 @@ int buffer_append_text(struct buffer *buffer, const char *text);
 int buffer_append_byte(struct buffer *buffer, char byte);
 int buffer_printf(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-int buffer_vprintf(struct buffer *buffer, const char *format, va_list arguments);
+int buffer_vprintf(struct buffer *buffer, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 /* Appends a JSON string, quotes included. What is not UTF-8 becomes U+FFFD, so the
  * result is always valid JSON on one line (RFC 8259 section 7). */

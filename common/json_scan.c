@@ -364,7 +364,7 @@ between(struct json_scan *scan, char byte)
 	case STATE_FIRST_KEY:
 		if (byte == '}')
 			return pop(scan, true);
-		/* FALLTHROUGH */
+		__attribute__((fallthrough));
 	case STATE_KEY:
 		if (byte != '"')
 			return fail(scan, "a key in double quotes was expected");

@@ -157,6 +157,7 @@ class Agent:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, cwd=cwd or folder,
             env=self.environment)
         self.pid = self.process.pid
+        AcpTest.own_children.add(self.pid)
         self.threads = [threading.Thread(target=self.read_output, daemon=True),
                         threading.Thread(target=self.read_errors, daemon=True)]
         for thread in self.threads:
@@ -569,7 +570,7 @@ class Agent:
     def orphans(self, table):
         """What is left of the agent's processes; it is killed after it was noted."""
         def left():
-            processes.reap_adopted({self.pid})
+            processes.reap_adopted(AcpTest.own_children)
             found = {pid for pid, row in table.items() if processes.same(pid, row)}
             found |= {pid for pid, row in processes.descendants(os.getpid()).items()
                       if row[1] == os.getpid() and row[0] != "Z" and pid not in AcpTest.own_children}

@@ -35,7 +35,7 @@ take_thought(const char *bytes, size_t length, void *arg)
 static void
 begin(struct run *run)
 {
-	struct chat_sink sink = { take_text, take_thought, run };
+	struct chat_sink sink = {take_text, take_thought, run};
 
 	memset(run, 0, sizeof *run);
 	run->assembler = chat_assembler_new("Test", &sink);
@@ -56,8 +56,9 @@ delta(struct run *run, const char *json)
 {
 	struct buffer text = BUFFER_EMPTY;
 
-	buffer_printf(&text, "{\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":%s,"
-			     "\"finish_reason\":null}]}",
+	buffer_printf(&text,
+	    "{\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":%s,"
+	    "\"finish_reason\":null}]}",
 	    json);
 	event(run, buffer_text(&text));
 	buffer_free(&text);
@@ -69,8 +70,8 @@ end(struct run *run, const char *finish)
 	struct buffer text = BUFFER_EMPTY;
 
 	if (finish != NULL) {
-		buffer_printf(&text, "{\"choices\":[{\"delta\":{},\"finish_reason\":\"%s\"}]}",
-		    finish);
+		buffer_printf(
+		    &text, "{\"choices\":[{\"delta\":{},\"finish_reason\":\"%s\"}]}", finish);
 		event(run, buffer_text(&text));
 		event(run, "[DONE]");
 	}
@@ -89,8 +90,8 @@ finish(struct run *run)
 }
 
 static void
-check_call(const struct run *run, size_t at, const char *id, const char *name,
-    const char *arguments)
+check_call(
+    const struct run *run, size_t at, const char *id, const char *name, const char *arguments)
 {
 	assert_true(at < run->answer.call_count);
 	assert_string_equal(run->answer.calls[at].id, id);
@@ -108,9 +109,9 @@ check_extra(const struct run *run, const char *key, const char *value)
 		return;
 	}
 	assert_non_null(member);
-	assert_string_equal(json_object_is_type(member, json_type_string) ?
-	        json_object_get_string(member) :
-	        json_text(member, NULL),
+	assert_string_equal(json_object_is_type(member, json_type_string)
+				? json_object_get_string(member)
+				: json_text(member, NULL),
 	    value);
 }
 
@@ -198,55 +199,55 @@ static const struct {
 		const char *id, *name, *arguments;
 	} calls[3];
 } call_cases[] = {
-	{ { "{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\":1}\"}}",
-	      "{\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\\\"y\\\":2}\"}}" },
-	    { { "a", "f", "{\"x\":1}" }, { "b", "g", "{\"y\":2}" } } },
-	{ { "{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\"}}",
-	      "{\"index\":0,\"function\":{\"arguments\":\"\\\":1\"}}",
-	      "{\"index\":0,\"function\":{\"arguments\":\"}\"}}" },
-	    { { "", "f", "{\"x\":1}" } } },
-	{ { "{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}",
-	      "{\"index\":0,\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}" },
-	    { { "", "f", "{}" }, { "", "g", "{}" } } },
-	{ { "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}",
-	      "{\"index\":0,\"id\":\"\",\"function\":{\"name\":\"\",\"arguments\":\"\"}}",
-	      "{\"index\":0,\"id\":null,\"function\":{\"name\":null,\"arguments\":\"}\"}}" },
-	    { { "a", "f", "{}" } } },
-	{ { "{\"index\":0,\"function\":{\"arguments\":\"{\\\"x\\\"\"}}",
-	      "{\"index\":0,\"function\":{\"arguments\":\":1}\"}}",
-	      "{\"index\":0,\"id\":\"z\",\"function\":{\"name\":\"late\"}}" },
-	    { { "z", "late", "{\"x\":1}" } } },
-	{ { "{\"function\":{\"arguments\":\"{}\"}}",
-	      "{\"id\":\"z\",\"function\":{\"name\":\"late\"}}" },
-	    { { "z", "late", "{}" } } },
-	{ { "{\"function\":{\"name\":\"f\",\"arguments\":\"\"}},"
-	    "{\"function\":{\"name\":\"g\",\"arguments\":{\"k\":[1]}}}" },
-	    { { "", "f", "" }, { "", "g", "{\"k\":[1]}" } } },
-	{ { "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"wri\"}}",
-	      "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"te\"}}",
-	      "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"write\",\"arguments\":\"{\"}}",
-	      "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"write\",\"arguments\":\"}\"}}" },
-	    { { "a", "write", "{}" } } },
-	/* The index is used again for another call. */
-	{ { "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}",
-	      "{\"index\":0,\"id\":\"b\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}",
-	      "{\"index\":0,\"id\":\"b\",\"function\":{\"arguments\":\"}\"}}" },
-	    { { "a", "f", "{}" }, { "b", "f", "{}" } } },
-	/* The index moves on within one call. */
-	{ { "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}",
-	      "{\"index\":1,\"id\":\"a\",\"function\":{\"arguments\":\"}\"}}" },
-	    { { "a", "f", "{}" } } },
-	/* Ids that are not unique. */
-	{ { "{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}",
-	      "{\"index\":1,\"id\":\"c\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}" },
-	    { { "c", "f", "{}" }, { "c", "g", "{}" } } },
-	/* Two calls in turns. */
-	{ { "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"[\"}}",
-	      "{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\"}}",
-	      "{\"index\":0,\"function\":{\"arguments\":\"1\"}}",
-	      "{\"index\":1,\"function\":{\"arguments\":\"}\"}}",
-	      "{\"index\":0,\"function\":{\"arguments\":\"]\"}}" },
-	    { { "a", "f", "[1]" }, { "b", "g", "{}" } } },
+    {{"{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\":1}\"}}",
+	 "{\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\\\"y\\\":2}\"}}"},
+	{{"a", "f", "{\"x\":1}"}, {"b", "g", "{\"y\":2}"}}},
+    {{"{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\"}}",
+	 "{\"index\":0,\"function\":{\"arguments\":\"\\\":1\"}}",
+	 "{\"index\":0,\"function\":{\"arguments\":\"}\"}}"},
+	{{"", "f", "{\"x\":1}"}}},
+    {{"{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}",
+	 "{\"index\":0,\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}"},
+	{{"", "f", "{}"}, {"", "g", "{}"}}},
+    {{"{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}",
+	 "{\"index\":0,\"id\":\"\",\"function\":{\"name\":\"\",\"arguments\":\"\"}}",
+	 "{\"index\":0,\"id\":null,\"function\":{\"name\":null,\"arguments\":\"}\"}}"},
+	{{"a", "f", "{}"}}},
+    {{"{\"index\":0,\"function\":{\"arguments\":\"{\\\"x\\\"\"}}",
+	 "{\"index\":0,\"function\":{\"arguments\":\":1}\"}}",
+	 "{\"index\":0,\"id\":\"z\",\"function\":{\"name\":\"late\"}}"},
+	{{"z", "late", "{\"x\":1}"}}},
+    {{"{\"function\":{\"arguments\":\"{}\"}}",
+	 "{\"id\":\"z\",\"function\":{\"name\":\"late\"}}"},
+	{{"z", "late", "{}"}}},
+    {{"{\"function\":{\"name\":\"f\",\"arguments\":\"\"}},"
+      "{\"function\":{\"name\":\"g\",\"arguments\":{\"k\":[1]}}}"},
+	{{"", "f", ""}, {"", "g", "{\"k\":[1]}"}}},
+    {{"{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"wri\"}}",
+	 "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"te\"}}",
+	 "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"write\",\"arguments\":\"{\"}}",
+	 "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"write\",\"arguments\":\"}\"}}"},
+	{{"a", "write", "{}"}}},
+    /* The index is used again for another call. */
+    {{"{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}",
+	 "{\"index\":0,\"id\":\"b\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}",
+	 "{\"index\":0,\"id\":\"b\",\"function\":{\"arguments\":\"}\"}}"},
+	{{"a", "f", "{}"}, {"b", "f", "{}"}}},
+    /* The index moves on within one call. */
+    {{"{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}}",
+	 "{\"index\":1,\"id\":\"a\",\"function\":{\"arguments\":\"}\"}}"},
+	{{"a", "f", "{}"}}},
+    /* Ids that are not unique. */
+    {{"{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}",
+	 "{\"index\":1,\"id\":\"c\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}"},
+	{{"c", "f", "{}"}, {"c", "g", "{}"}}},
+    /* Two calls in turns. */
+    {{"{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"[\"}}",
+	 "{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\"}}",
+	 "{\"index\":0,\"function\":{\"arguments\":\"1\"}}",
+	 "{\"index\":1,\"function\":{\"arguments\":\"}\"}}",
+	 "{\"index\":0,\"function\":{\"arguments\":\"]\"}}"},
+	{{"a", "f", "[1]"}, {"b", "g", "{}"}}},
 };
 
 static void
@@ -297,10 +298,11 @@ test_half_characters(void **state)
 		    "\"arguments\":\"na\xc3\"}}]}");
 	delta(&run, "{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"\xafve "
 		    "\\ud83c\"}}]}");
-	delta(&run, "{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"\\udf0d\"}}]}");
+	delta(
+	    &run, "{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"\\udf0d\"}}]}");
 	end(&run, "tool_calls");
-	assert_string_equal(buffer_text(&run.text),
-	    "a 🌍 b🌍 🌍\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+	assert_string_equal(
+	    buffer_text(&run.text), "a 🌍 b🌍 🌍\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 	check_call(&run, 0, "a", "f", "naïve 🌍");
 	finish(&run);
 }
@@ -403,20 +405,20 @@ test_reasoning(void **state)
 static const struct {
 	const char *content, *text, *thought;
 } tag_cases[] = {
-	{ "<think>in</think>out", "out", "in" },
-	{ "<THINKING>\nin\n</thinking>\n\nout", "out", "in\n" },
-	{ "a\n<reasoning>in</reasoning>\nb", "a\nb", "in" },
-	{ "  <thought>in</thought><think>more</think> x", "   x", "inmore" },
-	{ "<REASONING_SCRATCHPAD>in</REASONING_SCRATCHPAD>out", "out", "in" },
-	{ "<think>a < b</thin</think>x", "x", "a < b</thin" },
-	{ "a<b && <thin>", "a<b && <thin>", "" },
-	{ "x<think>y</think>", "x<think>y</think>", "" },
-	{ "say <think>in</think> there", "say  there", "in" },
-	{ "`<think>`", "`<think>`", "" },
-	{ "<think>never closed", "", "never closed" },
-	{ "the <think> tag", "the <think> tag", " tag" },
-	{ "ends with <thi", "ends with <thi", "" },
-	{ "</think>", "</think>", "" },
+    {"<think>in</think>out", "out", "in"},
+    {"<THINKING>\nin\n</thinking>\n\nout", "out", "in\n"},
+    {"a\n<reasoning>in</reasoning>\nb", "a\nb", "in"},
+    {"  <thought>in</thought><think>more</think> x", "   x", "inmore"},
+    {"<REASONING_SCRATCHPAD>in</REASONING_SCRATCHPAD>out", "out", "in"},
+    {"<think>a < b</thin</think>x", "x", "a < b</thin"},
+    {"a<b && <thin>", "a<b && <thin>", ""},
+    {"x<think>y</think>", "x<think>y</think>", ""},
+    {"say <think>in</think> there", "say  there", "in"},
+    {"`<think>`", "`<think>`", ""},
+    {"<think>never closed", "", "never closed"},
+    {"the <think> tag", "the <think> tag", " tag"},
+    {"ends with <thi", "ends with <thi", ""},
+    {"</think>", "</think>", ""},
 };
 
 static void
@@ -455,14 +457,14 @@ test_finish_reasons(void **state)
 		const char *word;
 		enum finish_reason finish;
 	} cases[] = {
-		{ "stop", FINISH_STOP },
-		{ "tool_calls", FINISH_STOP }, /* there are none */
-		{ "length", FINISH_LENGTH },
-		{ "max_tokens", FINISH_LENGTH },
-		{ "content_filter", FINISH_REFUSAL },
-		{ "refusal", FINISH_REFUSAL },
-		{ "error", FINISH_ERROR },
-		{ "something_new", FINISH_STOP },
+	    {"stop", FINISH_STOP},
+	    {"tool_calls", FINISH_STOP}, /* there are none */
+	    {"length", FINISH_LENGTH},
+	    {"max_tokens", FINISH_LENGTH},
+	    {"content_filter", FINISH_REFUSAL},
+	    {"refusal", FINISH_REFUSAL},
+	    {"error", FINISH_ERROR},
+	    {"something_new", FINISH_STOP},
 	};
 	struct run run;
 	size_t i;
@@ -538,22 +540,24 @@ test_errors_within(void **state)
 		enum model_error error;
 		const char *words;
 	} cases[] = {
-		{ "", "{\"error\":{\"message\":\"Worker limit\",\"code\":502}}",
-		    MODEL_ERROR_SERVER, "Worker limit" },
-		{ "error", overloaded, MODEL_ERROR_OVERLOADED, "Busy" },
-		{ "", overloaded, MODEL_ERROR_OVERLOADED, "Busy" },
-		{ "", "{\"choices\":[],\"error\":{\"code\":\"rate_limit_exceeded\","
-		      "\"message\":\"slow\",\"retry_after\":2.5}}",
-		    MODEL_ERROR_RATE_LIMIT, "slow" },
-		{ "", "{\"error\":\"just text\"}", MODEL_ERROR_SERVER, "just text" },
-		{ "error", "", MODEL_ERROR_SERVER, "did not explain" },
-		{ "error", "plain words", MODEL_ERROR_SERVER, "plain words" },
-		{ "", "{\"choices\":[{\"delta\":{},\"error\":{\"code\":429,\"message\":\"m\"},"
-		      "\"finish_reason\":\"error\"}]}",
-		    MODEL_ERROR_RATE_LIMIT, "m" },
-		{ "", "{\"error\":{\"code\":400,\"message\":\"prompt is too long\"}}",
-		    MODEL_ERROR_TOO_LONG, "prompt is too long" },
-		{ "", "{\"choices\":[{\"delta\":", MODEL_ERROR_ANSWER, "not JSON" },
+	    {"", "{\"error\":{\"message\":\"Worker limit\",\"code\":502}}", MODEL_ERROR_SERVER,
+		"Worker limit"},
+	    {"error", overloaded, MODEL_ERROR_OVERLOADED, "Busy"},
+	    {"", overloaded, MODEL_ERROR_OVERLOADED, "Busy"},
+	    {"",
+		"{\"choices\":[],\"error\":{\"code\":\"rate_limit_exceeded\","
+		"\"message\":\"slow\",\"retry_after\":2.5}}",
+		MODEL_ERROR_RATE_LIMIT, "slow"},
+	    {"", "{\"error\":\"just text\"}", MODEL_ERROR_SERVER, "just text"},
+	    {"error", "", MODEL_ERROR_SERVER, "did not explain"},
+	    {"error", "plain words", MODEL_ERROR_SERVER, "plain words"},
+	    {"",
+		"{\"choices\":[{\"delta\":{},\"error\":{\"code\":429,\"message\":\"m\"},"
+		"\"finish_reason\":\"error\"}]}",
+		MODEL_ERROR_RATE_LIMIT, "m"},
+	    {"", "{\"error\":{\"code\":400,\"message\":\"prompt is too long\"}}",
+		MODEL_ERROR_TOO_LONG, "prompt is too long"},
+	    {"", "{\"choices\":[{\"delta\":", MODEL_ERROR_ANSWER, "not JSON"},
 	};
 	struct run run;
 	size_t i;
@@ -563,8 +567,8 @@ test_errors_within(void **state)
 		begin(&run);
 		delta(&run, "{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":"
 			    "{\"name\":\"f\",\"arguments\":\"{}\"}}]}");
-		assert_false(chat_assembler_event(run.assembler, cases[i].name, cases[i].data,
-		    strlen(cases[i].data)));
+		assert_false(chat_assembler_event(
+		    run.assembler, cases[i].name, cases[i].data, strlen(cases[i].data)));
 		end(&run, "stop");
 		assert_int_equal(run.state, CHAT_FAILED);
 		assert_int_equal(run.answer.error, cases[i].error);
@@ -587,16 +591,16 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_optional_members),
-		cmocka_unit_test(test_whole_message),
-		cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_half_characters),
-		cmocka_unit_test(test_like_events),
-		cmocka_unit_test(test_reasoning),
-		cmocka_unit_test(test_think_tags),
-		cmocka_unit_test(test_finish_reasons),
-		cmocka_unit_test(test_cut_off),
-		cmocka_unit_test(test_errors_within),
+	    cmocka_unit_test(test_optional_members),
+	    cmocka_unit_test(test_whole_message),
+	    cmocka_unit_test(test_calls),
+	    cmocka_unit_test(test_half_characters),
+	    cmocka_unit_test(test_like_events),
+	    cmocka_unit_test(test_reasoning),
+	    cmocka_unit_test(test_think_tags),
+	    cmocka_unit_test(test_finish_reasons),
+	    cmocka_unit_test(test_cut_off),
+	    cmocka_unit_test(test_errors_within),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,12 +22,12 @@ answer_of(int status, const char *body, const char *retry_after, struct model_an
 {
 	const char *reason;
 	struct json_object *json = json_parse(body, strlen(body), &reason);
-	struct http_error error = { .label = "Test",
-		.status = status,
-		.json = json,
-		.body = body,
-		.body_length = strlen(body),
-		.retry_after = retry_after };
+	struct http_error error = {.label = "Test",
+	    .status = status,
+	    .json = json,
+	    .body = body,
+	    .body_length = strlen(body),
+	    .retry_after = retry_after};
 
 	memset(answer, 0, sizeof *answer);
 	http_error_answer(&error, answer);
@@ -42,42 +42,42 @@ static const struct {
 	enum model_error error;
 	const char *words; /* a part of the message */
 } cases[] = {
-	{ 400, "{\"error\":{\"message\":\"bad tool\"}}", MODEL_ERROR_REQUEST, "bad tool" },
-	{ 401, "{\"error\":\"no key\"}", MODEL_ERROR_AUTH, "no key" },
-	{ 402, "{\"message\":\"pay\"}", MODEL_ERROR_BILLING, "pay" },
-	{ 403, "{\"detail\":\"not you\"}", MODEL_ERROR_AUTH, "not you" },
-	{ 403, "{\"error\":{\"message\":\"Your credit balance is too low\"}}",
-	    MODEL_ERROR_BILLING, "credit balance" },
-	{ 404, "{\"detail\":[{\"msg\":\"gone\"}]}", MODEL_ERROR_REQUEST, "gone" },
-	{ 404, "{\"error\":{\"message\":\"No endpoints found that support image input\"}}",
-	    MODEL_ERROR_IMAGE, "image input" },
-	{ 408, "", MODEL_ERROR_SERVER, "408" },
-	{ 413, "<html><title>413 Too Large</title>", MODEL_ERROR_TOO_LONG, "413 Too Large" },
-	{ 429, "{\"error\":{\"message\":\"slow\"}}", MODEL_ERROR_RATE_LIMIT, "slow" },
-	{ 429, "{\"error\":{\"message\":\"x\",\"code\":\"insufficient_quota\"}}",
-	    MODEL_ERROR_BILLING, "x" },
-	/* The limit per minute is no limit of the window. */
-	{ 429, "{\"error\":{\"message\":\"exceeds the limit of tokens per minute\"}}",
-	    MODEL_ERROR_RATE_LIMIT, "per minute" },
-	{ 400, "{\"error\":{\"message\":\"This model's maximum context length is 8\"}}",
-	    MODEL_ERROR_TOO_LONG, "maximum context" },
-	{ 400, "{\"error\":{\"message\":\"m\",\"code\":\"context_length_exceeded\"}}",
-	    MODEL_ERROR_TOO_LONG, "m" },
-	{ 500, "{\"error\":{\"message\":\"the request exceeds the available context size\"}}",
-	    MODEL_ERROR_TOO_LONG, "context size" },
-	{ 500, "oops", MODEL_ERROR_SERVER, "oops" },
-	{ 502, "<html><head><title>502 Bad</title></head></html>", MODEL_ERROR_SERVER,
-	    "HTML page \"502 Bad\"" },
-	{ 503, "", MODEL_ERROR_OVERLOADED, "503" },
-	{ 524, "", MODEL_ERROR_SERVER, "524" },
-	{ 529, "{\"error\":{}}", MODEL_ERROR_OVERLOADED, "529" },
-	{ 302, "", MODEL_ERROR_REQUEST, "redirect" },
-	{ 400, "[{\"error\":{\"message\":\"in an array\"}}]", MODEL_ERROR_REQUEST,
-	    "in an array" },
-	{ 400, "{\"error\":{\"message\":\"Provider returned error\",\"metadata\":"
-	       "{\"raw\":\"the cause\"}}}",
-	    MODEL_ERROR_REQUEST, "Provider returned error (the cause)" },
-	{ 400, "line one\n\tline\x01 two", MODEL_ERROR_REQUEST, "line one line two" },
+    {400, "{\"error\":{\"message\":\"bad tool\"}}", MODEL_ERROR_REQUEST, "bad tool"},
+    {401, "{\"error\":\"no key\"}", MODEL_ERROR_AUTH, "no key"},
+    {402, "{\"message\":\"pay\"}", MODEL_ERROR_BILLING, "pay"},
+    {403, "{\"detail\":\"not you\"}", MODEL_ERROR_AUTH, "not you"},
+    {403, "{\"error\":{\"message\":\"Your credit balance is too low\"}}", MODEL_ERROR_BILLING,
+	"credit balance"},
+    {404, "{\"detail\":[{\"msg\":\"gone\"}]}", MODEL_ERROR_REQUEST, "gone"},
+    {404, "{\"error\":{\"message\":\"No endpoints found that support image input\"}}",
+	MODEL_ERROR_IMAGE, "image input"},
+    {408, "", MODEL_ERROR_SERVER, "408"},
+    {413, "<html><title>413 Too Large</title>", MODEL_ERROR_TOO_LONG, "413 Too Large"},
+    {429, "{\"error\":{\"message\":\"slow\"}}", MODEL_ERROR_RATE_LIMIT, "slow"},
+    {429, "{\"error\":{\"message\":\"x\",\"code\":\"insufficient_quota\"}}",
+	MODEL_ERROR_BILLING, "x"},
+    /* The limit per minute is no limit of the window. */
+    {429, "{\"error\":{\"message\":\"exceeds the limit of tokens per minute\"}}",
+	MODEL_ERROR_RATE_LIMIT, "per minute"},
+    {400, "{\"error\":{\"message\":\"This model's maximum context length is 8\"}}",
+	MODEL_ERROR_TOO_LONG, "maximum context"},
+    {400, "{\"error\":{\"message\":\"m\",\"code\":\"context_length_exceeded\"}}",
+	MODEL_ERROR_TOO_LONG, "m"},
+    {500, "{\"error\":{\"message\":\"the request exceeds the available context size\"}}",
+	MODEL_ERROR_TOO_LONG, "context size"},
+    {500, "oops", MODEL_ERROR_SERVER, "oops"},
+    {502, "<html><head><title>502 Bad</title></head></html>", MODEL_ERROR_SERVER,
+	"HTML page \"502 Bad\""},
+    {503, "", MODEL_ERROR_OVERLOADED, "503"},
+    {524, "", MODEL_ERROR_SERVER, "524"},
+    {529, "{\"error\":{}}", MODEL_ERROR_OVERLOADED, "529"},
+    {302, "", MODEL_ERROR_REQUEST, "redirect"},
+    {400, "[{\"error\":{\"message\":\"in an array\"}}]", MODEL_ERROR_REQUEST, "in an array"},
+    {400,
+	"{\"error\":{\"message\":\"Provider returned error\",\"metadata\":"
+	"{\"raw\":\"the cause\"}}}",
+	MODEL_ERROR_REQUEST, "Provider returned error (the cause)"},
+    {400, "line one\n\tline\x01 two", MODEL_ERROR_REQUEST, "line one line two"},
 };
 
 static void
@@ -104,8 +104,8 @@ test_secrets_and_length(void **state)
 
 	(void)state;
 	secret_register("sk-very-secret-key");
-	answer_of(401, "{\"error\":{\"message\":\"bad key sk-very-secret-key!\"}}", NULL,
-	    &answer);
+	answer_of(
+	    401, "{\"error\":{\"message\":\"bad key sk-very-secret-key!\"}}", NULL, &answer);
 	assert_null(strstr(answer.message, "secret"));
 	assert_non_null(strstr(answer.message, "bad key ***!"));
 	model_answer_clear(&answer);
@@ -129,20 +129,20 @@ test_retry_after(void **state)
 		const char *value;
 		int64_t wait;
 	} values[] = {
-		{ "3", 3000 },
-		{ " 3.5", 3500 },
-		{ "0", 0 },
-		{ "12s", 12000 },
-		{ "abc", -1 },
-		{ "-1", -1 },
-		{ "", -1 },
-		{ "3 apples", -1 },
-		{ "nan", -1 },
-		{ "999999", 999999000 },
-		{ "1e99", 31536000000 },
-		{ "Sun, 06 Nov 1994 08:49:41 GMT", 4000 },
-		{ "Sun, 06 Nov 1994 08:49:30 GMT", 0 },
-		{ "Sun, 06 Foo 1994 08:49:30 GMT", -1 },
+	    {"3", 3000},
+	    {" 3.5", 3500},
+	    {"0", 0},
+	    {"12s", 12000},
+	    {"abc", -1},
+	    {"-1", -1},
+	    {"", -1},
+	    {"3 apples", -1},
+	    {"nan", -1},
+	    {"999999", 999999000},
+	    {"1e99", 31536000000},
+	    {"Sun, 06 Nov 1994 08:49:41 GMT", 4000},
+	    {"Sun, 06 Nov 1994 08:49:30 GMT", 0},
+	    {"Sun, 06 Foo 1994 08:49:30 GMT", -1},
 	};
 	time_t now = 784111777; /* Sun, 06 Nov 1994 08:49:37 GMT */
 	struct model_answer answer;
@@ -176,13 +176,13 @@ test_retry_after(void **state)
 static void
 test_retry_rules(void **state)
 {
-	static const enum model_error healing[] = { MODEL_ERROR_CONNECT,
-		MODEL_ERROR_INTERRUPTED, MODEL_ERROR_SILENT, MODEL_ERROR_RATE_LIMIT,
-		MODEL_ERROR_OVERLOADED, MODEL_ERROR_SERVER };
-	static const enum model_error lasting[] = { MODEL_ERROR_AUTH, MODEL_ERROR_BILLING,
-		MODEL_ERROR_REQUEST, MODEL_ERROR_TOO_LONG, MODEL_ERROR_IMAGE,
-		MODEL_ERROR_ANSWER, MODEL_ERROR_NONE };
-	struct model_answer answer = { .finish = FINISH_ERROR, .retry_after_ms = -1 };
+	static const enum model_error healing[] = {MODEL_ERROR_CONNECT, MODEL_ERROR_INTERRUPTED,
+	    MODEL_ERROR_SILENT, MODEL_ERROR_RATE_LIMIT, MODEL_ERROR_OVERLOADED,
+	    MODEL_ERROR_SERVER};
+	static const enum model_error lasting[] = {MODEL_ERROR_AUTH, MODEL_ERROR_BILLING,
+	    MODEL_ERROR_REQUEST, MODEL_ERROR_TOO_LONG, MODEL_ERROR_IMAGE, MODEL_ERROR_ANSWER,
+	    MODEL_ERROR_NONE};
+	struct model_answer answer = {.finish = FINISH_ERROR, .retry_after_ms = -1};
 	size_t i;
 
 	(void)state;
@@ -205,7 +205,7 @@ test_retry_rules(void **state)
 static void
 test_retry_delays(void **state)
 {
-	struct model_answer answer = { .finish = FINISH_ERROR, .retry_after_ms = -1 };
+	struct model_answer answer = {.finish = FINISH_ERROR, .retry_after_ms = -1};
 	uint32_t random;
 	unsigned attempts;
 	int64_t delay;
@@ -275,9 +275,13 @@ test_request(void **state)
 		    query[] = "https://x.example/v1?api-version=2", key[] = "sk-123",
 		    model[] = "some/model", effort[] = "high", broken[] = "sk\n123",
 		    evil[] = "https://openrouter.ai.evil.example/";
-	struct runtime runtime = { .provider = provider, .base_url = base, .api_key = key,
-		.model = model, .max_tokens = 100, .reasoning_effort = effort };
-	struct model_request request = { .runtime = &runtime };
+	struct runtime runtime = {.provider = provider,
+	    .base_url = base,
+	    .api_key = key,
+	    .model = model,
+	    .max_tokens = 100,
+	    .reasoning_effort = effort};
+	struct model_request request = {.runtime = &runtime};
 	struct buffer error = BUFFER_EMPTY;
 	struct chat_request built;
 
@@ -313,7 +317,8 @@ test_request(void **state)
 	assert_false(chat_request_host_is(evil, "openrouter.ai"));
 	assert_false(chat_request_host_is("https://notopenrouter.ai", "openrouter.ai"));
 	assert_true(chat_request_host_is("https://EU.OpenRouter.ai:443/x", "openrouter.ai"));
-	assert_false(chat_request_host_is("https://openrouter.ai@evil.example", "openrouter.ai"));
+	assert_false(
+	    chat_request_host_is("https://openrouter.ai@evil.example", "openrouter.ai"));
 
 	runtime.api_key = broken;
 	assert_int_equal(chat_request_build(&request, &built, &error), -1);
@@ -329,12 +334,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_secrets_and_length),
-		cmocka_unit_test(test_retry_after),
-		cmocka_unit_test(test_retry_rules),
-		cmocka_unit_test(test_retry_delays),
-		cmocka_unit_test(test_request),
+	    cmocka_unit_test(test_kinds),
+	    cmocka_unit_test(test_secrets_and_length),
+	    cmocka_unit_test(test_retry_after),
+	    cmocka_unit_test(test_retry_rules),
+	    cmocka_unit_test(test_retry_delays),
+	    cmocka_unit_test(test_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,7 +96,9 @@ static void
 test_byte_order_mark(void **state)
 {
 	(void)state;
-	check("\xef\xbb\xbf" "data: x\n\n", "|x;");
+	check("\xef\xbb\xbf"
+	      "data: x\n\n",
+	    "|x;");
 	check("data: \xef\xbb\xbfx\n\n", "|\xef\xbb\xbfx;");
 }
 
@@ -187,15 +189,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_line_ends),
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_comments_and_blank_lines),
-		cmocka_unit_test(test_byte_order_mark),
-		cmocka_unit_test(test_end_without_blank_line),
-		cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_line_limit),
-		cmocka_unit_test(test_event_limit),
+	    cmocka_unit_test(test_line_ends),
+	    cmocka_unit_test(test_fields),
+	    cmocka_unit_test(test_comments_and_blank_lines),
+	    cmocka_unit_test(test_byte_order_mark),
+	    cmocka_unit_test(test_end_without_blank_line),
+	    cmocka_unit_test(test_stop),
+	    cmocka_unit_test(test_counts),
+	    cmocka_unit_test(test_line_limit),
+	    cmocka_unit_test(test_event_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

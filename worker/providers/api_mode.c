@@ -10,8 +10,8 @@
 
 extern const struct api_mode api_mode_rehearsal;
 
-static const struct api_mode *const api_modes[] = { &api_mode_chat_completions,
-	&api_mode_rehearsal };
+static const struct api_mode *const api_modes[] = {
+    &api_mode_chat_completions, &api_mode_rehearsal};
 
 const struct api_mode *
 api_mode_find(const char *name)

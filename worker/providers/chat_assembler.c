@@ -57,12 +57,12 @@ learn(struct chat_assembler *assembler, const char *data, size_t length)
 	delta_pattern_forget(&assembler->pattern);
 	if (assembler->armoured || !assembler->single || assembler->failed ||
 	    (effects != EFFECT_TEXT && effects != EFFECT_THOUGHT &&
-	        effects != EFFECT_ARGUMENTS) ||
+		effects != EFFECT_ARGUMENTS) ||
 	    !json_object_is_type(string, json_type_string))
 		return;
 	assembler->pattern_effect = effects;
-	assembler->pattern_content = effects == EFFECT_THOUGHT &&
-	    strcmp(assembler->key, "reasoning_content") == 0;
+	assembler->pattern_content =
+	    effects == EFFECT_THOUGHT && strcmp(assembler->key, "reasoning_content") == 0;
 	delta_pattern_learn(&assembler->pattern, data, length, assembler->key,
 	    json_object_get_string(string), (size_t)json_object_get_string_len(string));
 }
@@ -81,7 +81,8 @@ take_pattern(struct chat_assembler *assembler, const char *data, size_t length)
 	if (assembler->pattern_effect == EFFECT_ARGUMENTS)
 		chat_calls_append(&assembler->calls, assembler->calls.last, text, length);
 	else if (length > 0)
-		chat_merge_bytes(assembler, assembler->pattern_effect == EFFECT_THOUGHT, text, length);
+		chat_merge_bytes(
+		    assembler, assembler->pattern_effect == EFFECT_THOUGHT, text, length);
 	if (assembler->pattern_content)
 		chat_merge_reasoning_content(assembler, text, length);
 	return true;
@@ -110,7 +111,8 @@ chat_assembler_body(struct chat_assembler *assembler, const char *data, size_t l
 	const char *reason = NULL;
 	struct json_object *object = parse(assembler, data, length, &reason);
 
-	if (json_object_is_type(object, json_type_array) && json_object_array_length(object) > 0)
+	if (json_object_is_type(object, json_type_array) &&
+	    json_object_array_length(object) > 0)
 		chat_merge_object(assembler, json_object_array_get_idx(object, 0));
 	else if (reason == NULL)
 		chat_merge_object(assembler, object);
@@ -147,8 +149,8 @@ take_json(struct chat_assembler *assembler, bool error, const char *data, size_t
 }
 
 bool
-chat_assembler_event(struct chat_assembler *assembler, const char *name, const char *data,
-    size_t length)
+chat_assembler_event(
+    struct chat_assembler *assembler, const char *name, const char *data, size_t length)
 {
 	bool error = name[0] != '\0' && strcmp(name, "error") == 0;
 

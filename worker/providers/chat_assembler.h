@@ -24,11 +24,11 @@ struct chat_assembler *chat_assembler_new(const char *label, const struct chat_s
 void chat_assembler_free(struct chat_assembler *assembler);
 
 /* Takes one event of the stream. False when nothing more is wanted: [DONE] or an error. */
-bool chat_assembler_event(struct chat_assembler *assembler, const char *name,
-    const char *data, size_t length);
+bool chat_assembler_event(
+    struct chat_assembler *assembler, const char *name, const char *data, size_t length);
 /* Takes a whole answer that is no stream. Why it is not JSON, or NULL. */
-const char *chat_assembler_body(struct chat_assembler *assembler, const char *data,
-    size_t length);
+const char *
+chat_assembler_body(struct chat_assembler *assembler, const char *data, size_t length);
 /* Passes on what has been collected; to be called after each network read. */
 void chat_assembler_flush(struct chat_assembler *assembler);
 /* True once a finish reason was seen: only usage can follow. */
@@ -37,7 +37,7 @@ bool chat_assembler_finishing(const struct chat_assembler *assembler);
 /* Ends the answer: what was held back is passed on, `answer` filled (the caller clears it).
  * With CHAT_NOTHING and CHAT_PART its error is for the caller to set; calls are incomplete
  * then. */
-enum chat_state chat_assembler_end(struct chat_assembler *assembler,
-    struct model_answer *answer);
+enum chat_state
+chat_assembler_end(struct chat_assembler *assembler, struct model_answer *answer);
 
 #endif

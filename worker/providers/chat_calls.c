@@ -20,8 +20,8 @@ struct piece {
 	const char *arguments;
 	size_t arguments_length;
 	struct json_object *string; /* the arguments when they are a string */
-	bool whole;	 /* … were an object: nothing follows */
-	size_t position; /* within its array */
+	bool whole;		    /* … were an object: nothing follows */
+	size_t position;	    /* within its array */
 };
 
 static struct chat_call *
@@ -57,9 +57,9 @@ static bool
 begins_anew(const struct chat_call *call, const struct piece *piece)
 {
 	return piece->name[0] != '\0' && call->name.length > 0 && call->arguments.length > 0 &&
-	    piece->arguments_length > 0 && piece->arguments[0] == '{' &&
-	    json_scan_check(call->arguments.data, call->arguments.length, JSON_DEPTH_MAX) ==
-	        NULL;
+	       piece->arguments_length > 0 && piece->arguments[0] == '{' &&
+	       json_scan_check(call->arguments.data, call->arguments.length, JSON_DEPTH_MAX) ==
+		   NULL;
 }
 
 /* The call for a piece with an index; NULL = a new one. */
@@ -85,7 +85,8 @@ find_indexed(struct chat_calls *calls, const struct piece *piece)
 	if (piece->id[0] != '\0' && call->id.length > 0 &&
 	    strcmp(piece->id, buffer_text(&call->id)) != 0 && piece->name[0] != '\0') {
 		same = by_id(calls, piece->id);
-		return same != NULL && same->indexed && same->index == piece->index ? same : NULL;
+		return same != NULL && same->indexed && same->index == piece->index ? same
+										    : NULL;
 	}
 	return begins_anew(call, piece) ? NULL : call;
 }
@@ -218,7 +219,7 @@ static void
 merge_object(struct chat_calls *calls, struct json_object *object, size_t position)
 {
 	struct json_object *function = json_member_object(object, "function");
-	struct piece piece = { .arguments = "", .position = position };
+	struct piece piece = {.arguments = "", .position = position};
 
 	if (!json_object_is_type(object, json_type_object))
 		return;

@@ -23,7 +23,8 @@ struct chat_calls {
 	size_t count;
 	bool armoured; /* the pieces come from a text that delta_text_armour() changed */
 	size_t last;   /* the call of the last piece */
-	/* The last piece's argument string when the piece was nothing else; borrowed from it. */
+	/* The last piece's argument string when the piece was nothing else; borrowed from it.
+	 */
 	struct json_object *plain;
 };
 

@@ -19,10 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD_MAX	800	     /* bytes that are kept to tell what came */
-#define BODY_MAX	(64u << 20)  /* of an answer that is no stream */
-#define ERROR_BODY_MAX	(256u << 10) /* of an error */
-#define AFTER_FINISH_MS 5000	     /* wait for usage and [DONE] once the answer is complete */
+#define HEAD_MAX 800		    /* bytes that are kept to tell what came */
+#define BODY_MAX (64u << 20)	    /* of an answer that is no stream */
+#define ERROR_BODY_MAX (256u << 10) /* of an error */
+#define AFTER_FINISH_MS 5000	    /* wait for usage and [DONE] once the answer is complete */
 
 enum mode { MODE_UNKNOWN, MODE_STREAM, MODE_BODY };
 
@@ -104,19 +104,19 @@ static const struct {
 	enum model_error kind;
 	const char *before, *after;
 } failures[] = {
-	{ HTTP_END_REQUEST, MODEL_ERROR_REQUEST, "The request to ", " could not be sent" },
-	{ HTTP_END_CONNECT, MODEL_ERROR_CONNECT, "No connection to ", "" },
-	{ HTTP_END_CUT, MODEL_ERROR_INTERRUPTED, "The answer of ", " was cut off" },
-	{ HTTP_END_SILENT, MODEL_ERROR_SILENT, "", " went silent" },
-	{ HTTP_END_TIME, MODEL_ERROR_INTERRUPTED, "The answer of ", " did not end in time" },
-	{ HTTP_END_GARBLED, MODEL_ERROR_ANSWER, "", " sent an answer that cannot be read" },
-	{ HTTP_END_DONE, MODEL_ERROR_INTERRUPTED, "The answer of ",
-	    " was cut off: the stream ended without a finish reason" },
+    {HTTP_END_REQUEST, MODEL_ERROR_REQUEST, "The request to ", " could not be sent"},
+    {HTTP_END_CONNECT, MODEL_ERROR_CONNECT, "No connection to ", ""},
+    {HTTP_END_CUT, MODEL_ERROR_INTERRUPTED, "The answer of ", " was cut off"},
+    {HTTP_END_SILENT, MODEL_ERROR_SILENT, "", " went silent"},
+    {HTTP_END_TIME, MODEL_ERROR_INTERRUPTED, "The answer of ", " did not end in time"},
+    {HTTP_END_GARBLED, MODEL_ERROR_ANSWER, "", " sent an answer that cannot be read"},
+    {HTTP_END_DONE, MODEL_ERROR_INTERRUPTED, "The answer of ",
+	" was cut off: the stream ended without a finish reason"},
 };
 
 static void
-set_failure(struct chat *chat, enum http_end end, const char *message,
-    struct model_answer *answer)
+set_failure(
+    struct chat *chat, enum http_end end, const char *message, struct model_answer *answer)
 {
 	size_t i = 0;
 	char *text;
@@ -158,17 +158,17 @@ static void
 set_status(struct chat *chat, struct model_answer *answer)
 {
 	const char *reason;
-	struct json_object *json = json_parse(buffer_text(&chat->body), chat->body.length,
-	    &reason);
+	struct json_object *json =
+	    json_parse(buffer_text(&chat->body), chat->body.length, &reason);
 	struct http_error error = {
-		.label = chat->label,
-		.status = http_status(chat->transfer),
-		.json = json,
-		.body = buffer_text(&chat->body),
-		.body_length = chat->body.length,
-		.retry_after = http_header(chat->transfer, "retry-after"),
-		.retry_after_ms = http_header(chat->transfer, "retry-after-ms"),
-		.location = http_header(chat->transfer, "location"),
+	    .label = chat->label,
+	    .status = http_status(chat->transfer),
+	    .json = json,
+	    .body = buffer_text(&chat->body),
+	    .body_length = chat->body.length,
+	    .retry_after = http_header(chat->transfer, "retry-after"),
+	    .retry_after_ms = http_header(chat->transfer, "retry-after-ms"),
+	    .location = http_header(chat->transfer, "location"),
 	};
 
 	http_error_answer(&error, answer);
@@ -190,8 +190,8 @@ judge(struct chat *chat, enum http_end end, const char *message, struct model_an
 	enum chat_state state;
 
 	if (chat->mode == MODE_BODY && is_success(status))
-		why = chat_assembler_body(chat->assembler, buffer_text(&chat->body),
-		    chat->body.length);
+		why = chat_assembler_body(
+		    chat->assembler, buffer_text(&chat->body), chat->body.length);
 	state = chat_assembler_end(chat->assembler, answer);
 	answer->status = status;
 	if (state == CHAT_COMPLETE || state == CHAT_FAILED)
@@ -201,7 +201,7 @@ judge(struct chat *chat, enum http_end end, const char *message, struct model_an
 	else if (end != HTTP_END_DONE)
 		set_failure(chat, end, message, answer);
 	else if (chat->mode == MODE_STREAM && chat->sse.error == NULL &&
-	    (state == CHAT_PART || chat->torn))
+		 (state == CHAT_PART || chat->torn))
 		set_failure(chat, end, "", answer);
 	else
 		set_nonsense(chat, why, answer);
@@ -216,9 +216,9 @@ conclude(struct chat *chat, enum http_end end, const char *message)
 		return;
 	chat->told = true;
 	judge(chat, end, message, &answer);
-	log_debug("http", "%s: HTTP %d, %s%s", chat->label, http_status(chat->transfer),
+	log_debug("http", "%s: HTTP %d, %s%s%s", chat->label, http_status(chat->transfer),
 	    answer.error == MODEL_ERROR_NONE ? "answered" : model_error_name(answer.error),
-	    answer.message != NULL ? answer.message : "");
+	    answer.message != NULL ? ": " : "", answer.message != NULL ? answer.message : "");
 	if (end == HTTP_END_DONE && answer.error == MODEL_ERROR_NONE)
 		http_release(chat->transfer);
 	else
@@ -308,8 +308,8 @@ on_data(const char *bytes, size_t length, void *arg)
 	chat->busy++;
 	if (chat->head.length < HEAD_MAX)
 		buffer_append(&chat->head, bytes,
-		    length < HEAD_MAX - chat->head.length ? length :
-		                                            HEAD_MAX - chat->head.length);
+		    length < HEAD_MAX - chat->head.length ? length
+							  : HEAD_MAX - chat->head.length);
 	if (chat->mode == MODE_UNKNOWN)
 		chat->mode = mode_of(chat, bytes, length);
 	if (chat->mode == MODE_BODY)
@@ -325,20 +325,20 @@ static void *
 start(struct event_base *base, const struct model_request *request,
     const struct model_callbacks *callbacks, void *arg)
 {
-	static const struct http_handlers handlers = { on_data, on_finished };
+	static const struct http_handlers handlers = {on_data, on_finished};
 	const struct runtime *runtime = request->runtime;
 	struct chat *chat = xcalloc(1, sizeof *chat);
-	struct chat_sink sink = { pass_text, pass_thought, chat };
-	struct http_request http = { .method = "POST" };
+	struct chat_sink sink = {pass_text, pass_thought, chat};
+	struct http_request http = {.method = "POST"};
 	struct buffer error = BUFFER_EMPTY;
 	struct chat_request built;
 
 	chat->callbacks = *callbacks;
 	chat->arg = arg;
-	chat->label = xstrdup(runtime->label != NULL && runtime->label[0] != '\0' ?
-	        runtime->label :
-	    runtime->provider != NULL ? runtime->provider :
-	                                "the model's server");
+	chat->label =
+	    xstrdup(runtime->label != NULL && runtime->label[0] != '\0' ? runtime->label
+		    : runtime->provider != NULL				? runtime->provider
+									: "the model's server");
 	chat->assembler = chat_assembler_new(chat->label, &sink);
 	chat->silence_ms = runtime->silence_timeout_ms;
 	sse_start(&chat->sse, take_event, chat);
@@ -381,9 +381,9 @@ release(void *state)
 }
 
 const struct api_mode api_mode_chat_completions = {
-	.name = "chat_completions",
-	.start = start,
-	.pause = pause_reading,
-	.cancel = release,
-	.release = release,
+    .name = "chat_completions",
+    .start = start,
+    .pause = pause_reading,
+    .cancel = release,
+    .release = release,
 };

@@ -16,7 +16,8 @@
 #include <strings.h>
 
 void
-chat_merge_bytes(struct chat_assembler *assembler, bool thought, const char *bytes, size_t length)
+chat_merge_bytes(
+    struct chat_assembler *assembler, bool thought, const char *bytes, size_t length)
 {
 	assembler->payload = true;
 	chat_output_add(&assembler->output, thought, assembler->armoured, bytes, length);
@@ -57,8 +58,8 @@ take_refusal(struct chat_assembler *assembler, struct json_object *refusal)
 /* Content is a string, a list of parts, or one part. A part is text, a thought (whose text
  * may again be a list) or a refusal. */
 static void
-take_content(struct chat_assembler *assembler, struct json_object *content, bool thought,
-    unsigned depth)
+take_content(
+    struct chat_assembler *assembler, struct json_object *content, bool thought, unsigned depth)
 {
 	const char *type = json_member_text(content, "type", "");
 	size_t i;
@@ -100,8 +101,8 @@ take_reasoning(struct chat_assembler *assembler, struct json_object *delta)
 		    (size_t)json_object_get_string_len(content));
 	if (json_has(delta, "reasoning_details")) {
 		assembler->effects |= EFFECT_OTHER;
-		chat_reasoning_details(&assembler->reasoning, delta,
-		    shown == NULL ? &details : NULL);
+		chat_reasoning_details(
+		    &assembler->reasoning, delta, shown == NULL ? &details : NULL);
 		if (details.length > 0)
 			chat_merge_bytes(assembler, true, details.data, details.length);
 		buffer_free(&details);
@@ -153,22 +154,22 @@ static const struct {
 	const char *name;
 	enum finish_reason finish;
 } finishes[] = {
-	{ "stop", FINISH_STOP },
-	{ "tool_calls", FINISH_TOOL_CALLS },
-	{ "function_call", FINISH_TOOL_CALLS },
-	{ "tool_use", FINISH_TOOL_CALLS },
-	{ "length", FINISH_LENGTH },
-	{ "max_tokens", FINISH_LENGTH },
-	{ "max_output_tokens", FINISH_LENGTH },
-	{ "model_length", FINISH_LENGTH },
-	{ "model_context_window_exceeded", FINISH_LENGTH },
-	{ "content_filter", FINISH_REFUSAL },
-	{ "refusal", FINISH_REFUSAL },
-	{ "safety", FINISH_REFUSAL },
-	{ "prohibited_content", FINISH_REFUSAL },
-	{ "recitation", FINISH_REFUSAL },
-	{ "error", FINISH_ERROR },
-	{ "network_error", FINISH_ERROR },
+    {"stop", FINISH_STOP},
+    {"tool_calls", FINISH_TOOL_CALLS},
+    {"function_call", FINISH_TOOL_CALLS},
+    {"tool_use", FINISH_TOOL_CALLS},
+    {"length", FINISH_LENGTH},
+    {"max_tokens", FINISH_LENGTH},
+    {"max_output_tokens", FINISH_LENGTH},
+    {"model_length", FINISH_LENGTH},
+    {"model_context_window_exceeded", FINISH_LENGTH},
+    {"content_filter", FINISH_REFUSAL},
+    {"refusal", FINISH_REFUSAL},
+    {"safety", FINISH_REFUSAL},
+    {"prohibited_content", FINISH_REFUSAL},
+    {"recitation", FINISH_REFUSAL},
+    {"error", FINISH_ERROR},
+    {"network_error", FINISH_ERROR},
 };
 
 void
@@ -188,9 +189,9 @@ void
 chat_merge_error_text(struct chat_assembler *assembler, const char *text, size_t length)
 {
 	char *excerpt = http_error_excerpt(text, length, 200);
-	char *message = excerpt[0] != '\0' ?
-	    xasprintf("reported an error: %s", excerpt) :
-	    xstrdup("reported an error that it did not explain");
+	char *message = excerpt[0] != '\0'
+			    ? xasprintf("reported an error: %s", excerpt)
+			    : xstrdup("reported an error that it did not explain");
 
 	chat_merge_fail(assembler, MODEL_ERROR_SERVER, message);
 	free(message);
@@ -220,13 +221,13 @@ bool
 chat_merge_error(struct chat_assembler *assembler, struct json_object *object, bool certain)
 {
 	struct json_object *error = json_member(object, "error");
-	struct http_error failure = { .label = assembler->label, .status = 200 };
+	struct http_error failure = {.label = assembler->label, .status = 200};
 
 	if (!certain && strcmp(json_member_text(object, "type", ""), "error") != 0 &&
 	    !(json_object_is_type(error, json_type_object) &&
-	        json_object_object_length(error) > 0) &&
+		json_object_object_length(error) > 0) &&
 	    !(json_object_is_type(error, json_type_string) &&
-	        json_object_get_string_len(error) > 0))
+		json_object_get_string_len(error) > 0))
 		return false;
 	failure.json = object;
 	failure.body = json_text(object, &failure.body_length);

@@ -12,12 +12,7 @@
 #include "worker/providers/delta_text.h"
 
 /* What one event did; a single one of the first three can become a pattern. */
-enum effect {
-	EFFECT_TEXT = 1,
-	EFFECT_THOUGHT = 2,
-	EFFECT_ARGUMENTS = 4,
-	EFFECT_OTHER = 8
-};
+enum effect { EFFECT_TEXT = 1, EFFECT_THOUGHT = 2, EFFECT_ARGUMENTS = 4, EFFECT_OTHER = 8 };
 
 struct chat_assembler {
 	char *label;
@@ -43,19 +38,19 @@ struct chat_assembler {
 /* Merges one event's object, or a whole answer. */
 void chat_merge_object(struct chat_assembler *assembler, struct json_object *object);
 /* Text or a thought. */
-void chat_merge_bytes(struct chat_assembler *assembler, bool thought, const char *bytes,
-    size_t length);
+void chat_merge_bytes(
+    struct chat_assembler *assembler, bool thought, const char *bytes, size_t length);
 /* A piece of the member reasoning_content, which is kept apart. */
-void chat_merge_reasoning_content(struct chat_assembler *assembler, const char *bytes,
-    size_t length);
+void chat_merge_reasoning_content(
+    struct chat_assembler *assembler, const char *bytes, size_t length);
 /* Takes an error object within the answer; false when there is none. `certain`: the event
  * was named an error. */
-bool chat_merge_error(struct chat_assembler *assembler, struct json_object *object,
-    bool certain);
+bool
+chat_merge_error(struct chat_assembler *assembler, struct json_object *object, bool certain);
 /* An error event whose data is no object. */
 void chat_merge_error_text(struct chat_assembler *assembler, const char *text, size_t length);
 /* Ends the answer; `message` goes on after the server's label. */
-void chat_merge_fail(struct chat_assembler *assembler, enum model_error kind,
-    const char *message);
+void
+chat_merge_fail(struct chat_assembler *assembler, enum model_error kind, const char *message);
 
 #endif

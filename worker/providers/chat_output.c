@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define KEEP_MAX  65536 /* memory that is kept for the next piece */
+#define KEEP_MAX 65536	/* memory that is kept for the next piece */
 #define PIECE_MAX 32768 /* bytes that are collected before they are passed on */
 
 void
@@ -90,8 +90,8 @@ pass(struct chat_output *output, bool thought)
 }
 
 void
-chat_output_add(struct chat_output *output, bool thought, bool armoured, const char *bytes,
-    size_t length)
+chat_output_add(
+    struct chat_output *output, bool thought, bool armoured, const char *bytes, size_t length)
 {
 	buffer_clear(&output->clean);
 	chat_output_repair(thought ? &output->thought_pending : &output->text_pending, armoured,

@@ -30,8 +30,8 @@ struct chat_output {
 
 void chat_output_start(struct chat_output *output, const struct chat_sink *sink);
 /* A piece of text or of a thought. `armoured`: from a text that delta_text_armour() changed. */
-void chat_output_add(struct chat_output *output, bool thought, bool armoured,
-    const char *bytes, size_t length);
+void chat_output_add(
+    struct chat_output *output, bool thought, bool armoured, const char *bytes, size_t length);
 /* Passes on what has been collected. */
 void chat_output_flush(struct chat_output *output);
 /* The end: what was held back is passed on as well. */

@@ -11,7 +11,7 @@
 struct json_object *
 chat_reasoning_shown(struct json_object *delta, const char **key)
 {
-	static const char *const keys[] = { "reasoning", "reasoning_content", "thinking" };
+	static const char *const keys[] = {"reasoning", "reasoning_content", "thinking"};
 	struct json_object *member;
 	size_t i;
 
@@ -47,14 +47,14 @@ continues(struct json_object *block, struct json_object *piece)
 		return false; /* each comes whole */
 	/* The signature ends a block; where no index tells, text after it is a new one. */
 	return json_has(piece, "index") || !json_has(block, "signature") ||
-	    (!json_has(piece, "text") && !json_has(piece, "summary"));
+	       (!json_has(piece, "text") && !json_has(piece, "summary"));
 }
 
 /* The member whose text is shown and grows, or NULL. */
 static const char *
 growing_key(const char *key)
 {
-	static const char *const keys[] = { "text", "summary", "thinking" };
+	static const char *const keys[] = {"text", "summary", "thinking"};
 	size_t i;
 
 	for (i = 0; i < sizeof keys / sizeof keys[0]; i++)
@@ -126,7 +126,7 @@ join_piece(struct chat_reasoning *reasoning, struct json_object *piece)
 static void
 take_piece(struct chat_reasoning *reasoning, struct json_object *piece, struct buffer *shown)
 {
-	static const char *const shown_keys[] = { "text", "summary", "thinking" };
+	static const char *const shown_keys[] = {"text", "summary", "thinking"};
 	struct json_object *text;
 	size_t i;
 
@@ -148,8 +148,8 @@ take_piece(struct chat_reasoning *reasoning, struct json_object *piece, struct b
 }
 
 void
-chat_reasoning_details(struct chat_reasoning *reasoning, struct json_object *delta,
-    struct buffer *shown)
+chat_reasoning_details(
+    struct chat_reasoning *reasoning, struct json_object *delta, struct buffer *shown)
 {
 	struct json_object *pieces = json_member_array(delta, "reasoning_details");
 	size_t i, count;
@@ -168,18 +168,16 @@ chat_reasoning_extra(struct chat_reasoning *reasoning, const struct buffer *thou
 {
 	struct json_object *extra;
 
-	if (thoughts->length == 0 && !reasoning->has_content &&
-	    reasoning->details == NULL)
+	if (thoughts->length == 0 && !reasoning->has_content && reasoning->details == NULL)
 		return NULL;
 	settle(reasoning);
 	extra = json_object_new_object();
 	if (thoughts->length > 0)
-		json_set(extra, "reasoning",
-		    json_new_bytes(thoughts->data, thoughts->length));
+		json_set(extra, "reasoning", json_new_bytes(thoughts->data, thoughts->length));
 	if (reasoning->has_content)
 		json_set(extra, "reasoning_content",
-		    json_new_bytes(buffer_text(&reasoning->content),
-		        reasoning->content.length));
+		    json_new_bytes(
+			buffer_text(&reasoning->content), reasoning->content.length));
 	if (reasoning->details != NULL && json_object_array_length(reasoning->details) > 0)
 		json_set(extra, "reasoning_details", json_object_get(reasoning->details));
 	return extra;

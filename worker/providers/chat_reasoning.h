@@ -20,12 +20,12 @@ struct chat_reasoning {
  * its string, or NULL; *key names it. Details count only where there is no plain member. */
 struct json_object *chat_reasoning_shown(struct json_object *delta, const char **key);
 /* Merges one delta's reasoning_details; appends their text to `shown` when not NULL. */
-void chat_reasoning_details(struct chat_reasoning *reasoning, struct json_object *delta,
-    struct buffer *shown);
+void chat_reasoning_details(
+    struct chat_reasoning *reasoning, struct json_object *delta, struct buffer *shown);
 /* The members for the stored message, or NULL when there are none; the caller owns it.
  * `thoughts`: all thoughts as they were shown. */
-struct json_object *chat_reasoning_extra(struct chat_reasoning *reasoning,
-    const struct buffer *thoughts);
+struct json_object *
+chat_reasoning_extra(struct chat_reasoning *reasoning, const struct buffer *thoughts);
 void chat_reasoning_free(struct chat_reasoning *reasoning);
 
 #endif

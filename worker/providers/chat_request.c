@@ -130,8 +130,8 @@ build_headers(const struct runtime *runtime, struct chat_request *built, struct 
 	}
 	if (chat_request_host_is(runtime->base_url, "openrouter.ai")) {
 		if (!has_header(runtime->headers, "HTTP-Referer"))
-			add_header(built, "HTTP-Referer",
-			    "https://hermes-agent.nousresearch.com");
+			add_header(
+			    built, "HTTP-Referer", "https://hermes-agent.nousresearch.com");
 		if (!has_header(runtime->headers, "X-Title"))
 			add_header(built, "X-Title", "Hermes Agent");
 	}
@@ -143,7 +143,7 @@ static bool
 is_openai_reasoning(const char *model)
 {
 	return (model[0] == 'o' && model[1] >= '1' && model[1] <= '9') ||
-	    strncmp(model, "gpt-5", 5) == 0 || strstr(model, "codex") != NULL;
+	       strncmp(model, "gpt-5", 5) == 0 || strstr(model, "codex") != NULL;
 }
 
 static void
@@ -202,16 +202,16 @@ build_body(const struct model_request *request)
 	json_set_boolean(options, "include_usage", true);
 	json_set(body, "stream_options", options);
 	if (runtime->max_tokens > 0)
-		json_set_integer(body, openai ? "max_completion_tokens" : "max_tokens",
-		    runtime->max_tokens);
+		json_set_integer(
+		    body, openai ? "max_completion_tokens" : "max_tokens", runtime->max_tokens);
 	set_effort(body, runtime);
 	merge_extra(body, runtime->extra_body);
 	return body;
 }
 
 int
-chat_request_build(const struct model_request *request, struct chat_request *built,
-    struct buffer *error)
+chat_request_build(
+    const struct model_request *request, struct chat_request *built, struct buffer *error)
 {
 	const struct runtime *runtime = request->runtime;
 	struct buffer text = BUFFER_EMPTY;

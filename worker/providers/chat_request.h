@@ -15,8 +15,8 @@ struct chat_request {
 };
 
 /* 0, or -1 with a sentence in `error` (no key in it). The caller clears it in any case. */
-int chat_request_build(const struct model_request *request, struct chat_request *built,
-    struct buffer *error);
+int chat_request_build(
+    const struct model_request *request, struct chat_request *built, struct buffer *error);
 void chat_request_clear(struct chat_request *built);
 /* True when the base URL's host is `domain` or below it. */
 bool chat_request_host_is(const char *base_url, const char *domain);

@@ -10,26 +10,23 @@ static const struct {
 	const char *key;
 	size_t offset;
 } counts[] = {
-	{ NULL, "prompt_tokens", offsetof(struct model_usage, input_tokens) },
-	{ NULL, "input_tokens", offsetof(struct model_usage, input_tokens) },
-	{ NULL, "completion_tokens", offsetof(struct model_usage, output_tokens) },
-	{ NULL, "output_tokens", offsetof(struct model_usage, output_tokens) },
-	{ NULL, "total_tokens", offsetof(struct model_usage, total_tokens) },
-	{ "completion_tokens_details", "reasoning_tokens",
-	    offsetof(struct model_usage, reasoning_tokens) },
-	{ "output_tokens_details", "reasoning_tokens",
-	    offsetof(struct model_usage, reasoning_tokens) },
-	{ NULL, "reasoning_tokens", offsetof(struct model_usage, reasoning_tokens) },
-	{ NULL, "prompt_cache_hit_tokens", offsetof(struct model_usage, cache_read_tokens) },
-	{ NULL, "cache_read_input_tokens", offsetof(struct model_usage, cache_read_tokens) },
-	{ "input_tokens_details", "cached_tokens",
-	    offsetof(struct model_usage, cache_read_tokens) },
-	{ "prompt_tokens_details", "cached_tokens",
-	    offsetof(struct model_usage, cache_read_tokens) },
-	{ NULL, "cache_creation_input_tokens",
-	    offsetof(struct model_usage, cache_write_tokens) },
-	{ "prompt_tokens_details", "cache_write_tokens",
-	    offsetof(struct model_usage, cache_write_tokens) },
+    {NULL, "prompt_tokens", offsetof(struct model_usage, input_tokens)},
+    {NULL, "input_tokens", offsetof(struct model_usage, input_tokens)},
+    {NULL, "completion_tokens", offsetof(struct model_usage, output_tokens)},
+    {NULL, "output_tokens", offsetof(struct model_usage, output_tokens)},
+    {NULL, "total_tokens", offsetof(struct model_usage, total_tokens)},
+    {"completion_tokens_details", "reasoning_tokens",
+	offsetof(struct model_usage, reasoning_tokens)},
+    {"output_tokens_details", "reasoning_tokens",
+	offsetof(struct model_usage, reasoning_tokens)},
+    {NULL, "reasoning_tokens", offsetof(struct model_usage, reasoning_tokens)},
+    {NULL, "prompt_cache_hit_tokens", offsetof(struct model_usage, cache_read_tokens)},
+    {NULL, "cache_read_input_tokens", offsetof(struct model_usage, cache_read_tokens)},
+    {"input_tokens_details", "cached_tokens", offsetof(struct model_usage, cache_read_tokens)},
+    {"prompt_tokens_details", "cached_tokens", offsetof(struct model_usage, cache_read_tokens)},
+    {NULL, "cache_creation_input_tokens", offsetof(struct model_usage, cache_write_tokens)},
+    {"prompt_tokens_details", "cache_write_tokens",
+	offsetof(struct model_usage, cache_write_tokens)},
 };
 
 void
@@ -47,9 +44,8 @@ chat_usage_take(struct model_usage *usage, struct json_object *object)
 	size_t i;
 
 	for (i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-		parent = counts[i].parent != NULL ?
-		    json_member_object(object, counts[i].parent) :
-		    object;
+		parent = counts[i].parent != NULL ? json_member_object(object, counts[i].parent)
+						  : object;
 		if (json_member_integer(parent, counts[i].key, &count) && count >= 0)
 			*(int64_t *)((char *)usage + counts[i].offset) = count;
 	}

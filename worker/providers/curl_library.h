@@ -30,7 +30,8 @@ struct curl_library {
 	CURLMcode (*multi_setopt)(CURLM *multi, CURLMoption option, ...);
 	CURLMcode (*multi_add_handle)(CURLM *multi, CURL *easy);
 	CURLMcode (*multi_remove_handle)(CURLM *multi, CURL *easy);
-	CURLMcode (*multi_socket_action)(CURLM *multi, curl_socket_t fd, int bits, int *running);
+	CURLMcode (*multi_socket_action)(
+	    CURLM *multi, curl_socket_t fd, int bits, int *running);
 	CURLMcode (*multi_assign)(CURLM *multi, curl_socket_t fd, void *socket_data);
 	CURLMsg *(*multi_info_read)(CURLM *multi, int *left);
 	const char *(*multi_strerror)(CURLMcode code);

@@ -42,7 +42,7 @@ plain_run(const char *text, size_t length)
 	size_t at = 0;
 
 	while (at < length && (unsigned char)text[at] >= 0x20 &&
-	    (unsigned char)text[at] < 0x80 && text[at] != '"' && text[at] != '\\')
+	       (unsigned char)text[at] < 0x80 && text[at] != '"' && text[at] != '\\')
 		at++;
 	return at;
 }

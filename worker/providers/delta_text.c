@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define ARMOUR_SURROGATE 0x10f000u /* + surrogate - 0xd800 */
-#define ARMOUR_BYTE	 0x10f800u /* + byte */
+#define ARMOUR_BYTE 0x10f800u	   /* + byte */
 
 /* The surrogate whose three-byte form stands at `text`, or 0. */
 static uint32_t
@@ -94,8 +94,7 @@ take(const char *text, size_t length, struct buffer *out)
 }
 
 void
-delta_text_append(struct delta_text *text, const char *bytes, size_t length,
-    struct buffer *out)
+delta_text_append(struct delta_text *text, const char *bytes, size_t length, struct buffer *out)
 {
 	struct buffer joined = BUFFER_EMPTY;
 	size_t used;

@@ -17,8 +17,8 @@ struct delta_text {
 };
 
 /* Appends what `bytes` completes to `out`. */
-void delta_text_append(struct delta_text *text, const char *bytes, size_t length,
-    struct buffer *out);
+void delta_text_append(
+    struct delta_text *text, const char *bytes, size_t length, struct buffer *out);
 /* The end of the text: what is still held back is invalid. */
 void delta_text_end(struct delta_text *text, struct buffer *out);
 

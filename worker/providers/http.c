@@ -6,6 +6,7 @@
 
 #include "worker/providers/http.h"
 #include "worker/providers/http_client.h"
+#include "worker/providers/http_headers.h"
 #include "worker/providers/http_setup.h"
 #include "common/alloc.h"
 #include "common/log.h"
@@ -15,9 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEADERS_MAX  65536 /* bytes of headers that are kept */
-#define SMALL_BODY   131072 /* bytes that a socket's buffer takes without waiting */
-#define RELEASE_MS   1000  /* how long a released transfer may take to end */
+#define SMALL_BODY 131072  /* bytes that a socket's buffer takes without waiting */
+#define RELEASE_MS 1000	   /* how long a released transfer may take to end */
 #define PENDING_KEEP 65536 /* memory that is kept for the next piece */
 
 struct http_transfer {
@@ -26,9 +26,8 @@ struct http_transfer {
 	struct http_handlers handlers;
 	void *arg;
 	struct http_setup setup;
-	struct buffer body;    /* came and not yet delivered */
-	struct buffer headers; /* name, NUL, value, NUL … in lower case names */
-	int status;
+	struct buffer body; /* came and not yet delivered */
+	struct http_headers headers;
 	bool paused, over, told;
 	enum http_end end;
 	struct buffer message;
@@ -52,7 +51,7 @@ destroy(struct http_transfer *transfer)
 		event_free(transfer->timer);
 	free(transfer->setup.body);
 	buffer_free(&transfer->body);
-	buffer_free(&transfer->headers);
+	http_headers_free(&transfer->headers);
 	buffer_free(&transfer->message);
 	free(transfer);
 }
@@ -101,8 +100,8 @@ deliver(struct http_transfer *transfer)
 	    transfer->body.length == 0 && !transfer->condemned) {
 		transfer->told = true;
 		if (!transfer->released)
-			transfer->handlers.finished(transfer->end,
-			    buffer_text(&transfer->message), transfer->arg);
+			transfer->handlers.finished(
+			    transfer->end, buffer_text(&transfer->message), transfer->arg);
 	}
 	transfer->busy--;
 	if (transfer->condemned || (transfer->released && transfer->over))
@@ -137,50 +136,12 @@ on_body(char *bytes, size_t size, size_t count, void *arg)
 	return size * count;
 }
 
-/* A status line: the headers of an answer begin. Those of a proxy or of 100 are forgotten. */
-static void
-take_status(struct http_transfer *transfer, const char *line, size_t length)
-{
-	const char *space = memchr(line, ' ', length);
-
-	buffer_clear(&transfer->headers);
-	transfer->status = 0;
-	while (space != NULL && ++space < line + length && *space >= '0' && *space <= '9' &&
-	    transfer->status < 1000)
-		transfer->status = transfer->status * 10 + (*space - '0');
-}
-
-static void
-take_header(struct http_transfer *transfer, const char *line, size_t length)
-{
-	const char *colon = memchr(line, ':', length), *value, *end = line + length;
-	size_t i;
-
-	if (colon == NULL || transfer->headers.length + length > HEADERS_MAX ||
-	    memchr(line, '\0', length) != NULL)
-		return;
-	for (i = 0; line + i < colon; i++)
-		buffer_append_byte(&transfer->headers,
-		    (char)(line[i] >= 'A' && line[i] <= 'Z' ? line[i] | 0x20 : line[i]));
-	buffer_append_byte(&transfer->headers, '\0');
-	value = colon + 1;
-	while (value < end && (*value == ' ' || *value == '\t'))
-		value++;
-	while (end > value && (unsigned char)end[-1] <= ' ')
-		end--;
-	buffer_append(&transfer->headers, value, (size_t)(end - value));
-	buffer_append_byte(&transfer->headers, '\0');
-}
-
 static size_t
 on_header(char *line, size_t size, size_t count, void *arg)
 {
 	struct http_transfer *transfer = arg;
 
-	if (size * count > 5 && memcmp(line, "HTTP/", 5) == 0)
-		take_status(transfer, line, size * count);
-	else
-		take_header(transfer, line, size * count);
+	http_headers_take(&transfer->headers, line, size * count);
 	return size * count;
 }
 
@@ -202,8 +163,8 @@ try_bundle(struct http_transfer *transfer)
 	struct buffer error = BUFFER_EMPTY;
 	int status;
 
-	if (!http_setup_bundle(&transfer->setup, http_client_curl(transfer->client),
-	        transfer->link.easy))
+	if (!http_setup_bundle(
+		&transfer->setup, http_client_curl(transfer->client), transfer->link.easy))
 		return false;
 	http_client_set_bundle(transfer->client);
 	http_client_remove(transfer->client, &transfer->link);
@@ -270,8 +231,8 @@ check_silence(struct http_transfer *transfer)
 		arm(transfer, transfer->silence_ms - silent);
 		return;
 	}
-	message = xasprintf("nothing came for %lld seconds",
-	    (long long)((transfer->silence_ms + 500) / 1000));
+	message = xasprintf(
+	    "nothing came for %lld seconds", (long long)((transfer->silence_ms + 500) / 1000));
 	end_with(transfer, HTTP_END_SILENT, message);
 	free(message);
 	deliver(transfer);
@@ -417,7 +378,8 @@ http_pause(struct http_transfer *transfer, bool pause)
 		return; /* the next piece finds the flag */
 	http_alive(transfer);
 	if (!transfer->over && transfer->link.added)
-		http_client_curl(transfer->client)->easy_pause(transfer->link.easy, CURLPAUSE_CONT);
+		http_client_curl(transfer->client)
+		    ->easy_pause(transfer->link.easy, CURLPAUSE_CONT);
 	if (transfer->over || transfer->body.length > 0) {
 		transfer->link.ready = transfer->link.added;
 		if (transfer->over)
@@ -430,22 +392,13 @@ http_pause(struct http_transfer *transfer, bool pause)
 int
 http_status(const struct http_transfer *transfer)
 {
-	return transfer->status;
+	return transfer->headers.status;
 }
 
 const char *
 http_header(const struct http_transfer *transfer, const char *name)
 {
-	const char *at = transfer->headers.data, *value;
-	const char *end = at != NULL ? at + transfer->headers.length : NULL;
-
-	while (at != NULL && at < end) {
-		value = at + strlen(at) + 1;
-		if (strcmp(at, name) == 0)
-			return value;
-		at = value + strlen(value) + 1;
-	}
-	return NULL;
+	return http_headers_find(&transfer->headers, name);
 }
 
 void

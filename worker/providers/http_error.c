@@ -21,21 +21,22 @@ static const struct {
 	enum model_error kind;
 	const char *meaning;
 } statuses[] = {
-	{ 300, 399, MODEL_ERROR_REQUEST, "a redirect, which is not followed so that the key "
-					 "goes to no other host" },
-	{ 401, 401, MODEL_ERROR_AUTH, "the key was not accepted" },
-	{ 402, 402, MODEL_ERROR_BILLING, "payment is needed" },
-	{ 403, 403, MODEL_ERROR_AUTH, "access denied" },
-	{ 404, 404, MODEL_ERROR_REQUEST, "not found: is the model's name right?" },
-	{ 407, 407, MODEL_ERROR_CONNECT, "the proxy wants a password" },
-	{ 408, 409, MODEL_ERROR_SERVER, "try again" },
-	{ 413, 413, MODEL_ERROR_TOO_LONG, "the request is too big" },
-	{ 425, 425, MODEL_ERROR_SERVER, "try again" },
-	{ 429, 429, MODEL_ERROR_RATE_LIMIT, "too many requests" },
-	{ 400, 499, MODEL_ERROR_REQUEST, "the request was refused" },
-	{ 503, 503, MODEL_ERROR_OVERLOADED, "overloaded" },
-	{ 529, 529, MODEL_ERROR_OVERLOADED, "overloaded" },
-	{ 500, 599, MODEL_ERROR_SERVER, "server error" },
+    {300, 399, MODEL_ERROR_REQUEST,
+	"a redirect, which is not followed so that the key "
+	"goes to no other host"},
+    {401, 401, MODEL_ERROR_AUTH, "the key was not accepted"},
+    {402, 402, MODEL_ERROR_BILLING, "payment is needed"},
+    {403, 403, MODEL_ERROR_AUTH, "access denied"},
+    {404, 404, MODEL_ERROR_REQUEST, "not found: is the model's name right?"},
+    {407, 407, MODEL_ERROR_CONNECT, "the proxy wants a password"},
+    {408, 409, MODEL_ERROR_SERVER, "try again"},
+    {413, 413, MODEL_ERROR_TOO_LONG, "the request is too big"},
+    {425, 425, MODEL_ERROR_SERVER, "try again"},
+    {429, 429, MODEL_ERROR_RATE_LIMIT, "too many requests"},
+    {400, 499, MODEL_ERROR_REQUEST, "the request was refused"},
+    {503, 503, MODEL_ERROR_OVERLOADED, "overloaded"},
+    {529, 529, MODEL_ERROR_OVERLOADED, "overloaded"},
+    {500, 599, MODEL_ERROR_SERVER, "server error"},
 };
 
 static enum model_error
@@ -75,13 +76,13 @@ static bool
 parse_date(const char *value, time_t *date)
 {
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-	struct tm tm = { 0 };
+	struct tm tm = {0};
 	char month[4];
 	const char *found, *comma = strchr(value, ',');
 
 	if (comma == NULL ||
 	    sscanf(comma + 1, " %2d %3s %4d %2d:%2d:%2d", &tm.tm_mday, month, &tm.tm_year,
-	        &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6 ||
+		&tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6 ||
 	    strlen(month) != 3 || (found = strstr(months, month)) == NULL ||
 	    (found - months) % 3 != 0 || tm.tm_year < 1970)
 		return false;
@@ -137,11 +138,11 @@ body_wait(struct json_object *json)
 	static const struct {
 		const char *key;
 		double unit_ms;
-	} keys[] = { { "retry_after", 1000 }, { "retry_after_seconds", 1000 },
-		{ "retryDelay", 1000 }, { "retry_after_ms", 1 } };
+	} keys[] = {{"retry_after", 1000}, {"retry_after_seconds", 1000}, {"retryDelay", 1000},
+	    {"retry_after_ms", 1}};
 	struct json_object *error = json_member_object(json, "error");
-	struct json_object *places[] = { error, json_member_object(error, "metadata"), json,
-		first_of(json_member_array(error, "details")) };
+	struct json_object *places[] = {error, json_member_object(error, "metadata"), json,
+	    first_of(json_member_array(error, "details"))};
 	size_t i, k;
 	int64_t wait;
 
@@ -184,7 +185,7 @@ http_error_set(struct model_answer *answer, enum model_error kind, const char *m
 static int
 inner_status(struct json_object *json)
 {
-	static const char *const keys[] = { "code", "status", "status_code" };
+	static const char *const keys[] = {"code", "status", "status_code"};
 	struct json_object *error = json_member_object(json, "error");
 	int64_t code;
 	size_t i;
@@ -220,8 +221,8 @@ http_error_answer(const struct http_error *error, struct model_answer *answer)
 	if (error->status < 300)
 		buffer_printf(&message, "%s reported an error", error->label);
 	else
-		buffer_printf(&message, "%s answered HTTP %d (%s)", error->label,
-		    error->status, meaning);
+		buffer_printf(
+		    &message, "%s answered HTTP %d (%s)", error->label, error->status, meaning);
 	if (words[0] != '\0')
 		buffer_printf(&message, ": %s", words);
 	if (error->location != NULL && status >= 300 && status < 400)

@@ -13,12 +13,12 @@
 #include <time.h>
 
 struct http_error {
-	const char *label;	 /* who answered, for people */
-	int status;		 /* 200 = the error stood within an answer */
+	const char *label;	  /* who answered, for people */
+	int status;		  /* 200 = the error stood within an answer */
 	struct json_object *json; /* the body when it is JSON; may be NULL */
-	const char *body;	 /* the body as it came; may be NULL */
+	const char *body;	  /* the body as it came; may be NULL */
 	size_t body_length;
-	const char *retry_after;    /* header values; may be NULL */
+	const char *retry_after; /* header values; may be NULL */
 	const char *retry_after_ms;
 	const char *location;
 };

@@ -17,10 +17,10 @@
 
 /* Statuses in which a phrase may mean what it says. */
 enum scope {
-	IN_REFUSAL = 1,	  /* 4xx but 401, 402, 403, 429, and errors without a status */
+	IN_REFUSAL = 1,	   /* 4xx but 401, 402, 403, 429, and errors without a status */
 	IN_RATE_LIMIT = 2, /* 429 */
-	IN_PAYMENT = 4,	  /* 402, 403 */
-	IN_SERVER = 8	  /* 5xx */
+	IN_PAYMENT = 4,	   /* 402, 403 */
+	IN_SERVER = 8	   /* 5xx */
 };
 
 /* The first row that fits counts. Phrases of hermes-core's overflow list, lower case. */
@@ -29,42 +29,41 @@ static const struct {
 	unsigned scope;
 	enum model_error kind;
 } phrases[] = {
-	{ "insufficient_quota", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT, MODEL_ERROR_BILLING },
-	{ "exceeded your current quota", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT,
-	    MODEL_ERROR_BILLING },
-	{ "insufficient credit", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT, MODEL_ERROR_BILLING },
-	{ "insufficient balance", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT,
-	    MODEL_ERROR_BILLING },
-	{ "credit balance", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT, MODEL_ERROR_BILLING },
-	{ "billing_hard_limit", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT, MODEL_ERROR_BILLING },
-	{ "billing_not_active", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT, MODEL_ERROR_BILLING },
-	{ "out of credits", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT, MODEL_ERROR_BILLING },
-	{ "request too large", IN_REFUSAL | IN_RATE_LIMIT, MODEL_ERROR_TOO_LONG },
-	{ "context_length", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "context length", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "context size", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "context window", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "maximum context", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "token limit", IN_REFUSAL, MODEL_ERROR_TOO_LONG },
-	{ "too many tokens", IN_REFUSAL, MODEL_ERROR_TOO_LONG },
-	{ "prompt is too long", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "prompt too long", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "prompt exceeds", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "max_model_len", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "exceeds the limit", IN_REFUSAL, MODEL_ERROR_TOO_LONG },
-	{ "input is too long", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "reduce the length", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "n_ctx", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "exceed_context_size", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "上下文长度", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "超过最大长度", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG },
-	{ "support image", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE },
-	{ "image input", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE },
-	{ "images are not", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE },
-	{ "image_url", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE },
-	{ "does not support vision", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE },
-	{ "not a multimodal model", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE },
-	{ "not support multimodal", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE },
+    {"insufficient_quota", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT, MODEL_ERROR_BILLING},
+    {"exceeded your current quota", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT,
+	MODEL_ERROR_BILLING},
+    {"insufficient credit", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT, MODEL_ERROR_BILLING},
+    {"insufficient balance", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT, MODEL_ERROR_BILLING},
+    {"credit balance", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT, MODEL_ERROR_BILLING},
+    {"billing_hard_limit", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT, MODEL_ERROR_BILLING},
+    {"billing_not_active", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT, MODEL_ERROR_BILLING},
+    {"out of credits", IN_REFUSAL | IN_RATE_LIMIT | IN_PAYMENT, MODEL_ERROR_BILLING},
+    {"request too large", IN_REFUSAL | IN_RATE_LIMIT, MODEL_ERROR_TOO_LONG},
+    {"context_length", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"context length", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"context size", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"context window", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"maximum context", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"token limit", IN_REFUSAL, MODEL_ERROR_TOO_LONG},
+    {"too many tokens", IN_REFUSAL, MODEL_ERROR_TOO_LONG},
+    {"prompt is too long", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"prompt too long", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"prompt exceeds", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"max_model_len", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"exceeds the limit", IN_REFUSAL, MODEL_ERROR_TOO_LONG},
+    {"input is too long", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"reduce the length", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"n_ctx", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"exceed_context_size", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"上下文长度", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"超过最大长度", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"support image", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE},
+    {"image input", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE},
+    {"images are not", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE},
+    {"image_url", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE},
+    {"does not support vision", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE},
+    {"not a multimodal model", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE},
+    {"not support multimodal", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE},
 };
 
 /* Types and codes of errors that stand within an answer of status 200. */
@@ -72,18 +71,18 @@ static const struct {
 	const char *part;
 	enum model_error kind;
 } types[] = {
-	{ "overloaded", MODEL_ERROR_OVERLOADED },
-	{ "unavailable", MODEL_ERROR_OVERLOADED },
-	{ "rate_limit", MODEL_ERROR_RATE_LIMIT },
-	{ "too_many_requests", MODEL_ERROR_RATE_LIMIT },
-	{ "resource_exhausted", MODEL_ERROR_RATE_LIMIT },
-	{ "authentication", MODEL_ERROR_AUTH },
-	{ "invalid_api_key", MODEL_ERROR_AUTH },
-	{ "permission", MODEL_ERROR_AUTH },
-	{ "billing", MODEL_ERROR_BILLING },
-	{ "invalid_request", MODEL_ERROR_REQUEST },
-	{ "not_found", MODEL_ERROR_REQUEST },
-	{ "bad_request", MODEL_ERROR_REQUEST },
+    {"overloaded", MODEL_ERROR_OVERLOADED},
+    {"unavailable", MODEL_ERROR_OVERLOADED},
+    {"rate_limit", MODEL_ERROR_RATE_LIMIT},
+    {"too_many_requests", MODEL_ERROR_RATE_LIMIT},
+    {"resource_exhausted", MODEL_ERROR_RATE_LIMIT},
+    {"authentication", MODEL_ERROR_AUTH},
+    {"invalid_api_key", MODEL_ERROR_AUTH},
+    {"permission", MODEL_ERROR_AUTH},
+    {"billing", MODEL_ERROR_BILLING},
+    {"invalid_request", MODEL_ERROR_REQUEST},
+    {"not_found", MODEL_ERROR_REQUEST},
+    {"bad_request", MODEL_ERROR_REQUEST},
 };
 
 static unsigned
@@ -99,8 +98,8 @@ scope_of(int status)
 }
 
 enum model_error
-http_error_refine(enum model_error kind, int status, struct json_object *json,
-    const char *words)
+http_error_refine(
+    enum model_error kind, int status, struct json_object *json, const char *words)
 {
 	struct json_object *error = json_member_object(json, "error");
 	struct buffer text = BUFFER_EMPTY;
@@ -250,14 +249,13 @@ first_of(struct json_object *array)
 static const char *
 find_words(struct json_object *json)
 {
-	static const char *const keys[] = { "message", "detail", "error_description", "msg",
-		"error_message", "reason" };
+	static const char *const keys[] = {
+	    "message", "detail", "error_description", "msg", "error_message", "reason"};
 	struct json_object *error = json_member(json, "error");
-	struct json_object *places[] = { json_object_is_type(error, json_type_object) ? error :
-		                                                                        NULL,
-		json, first_of(json_member_array(json, "errors")),
-		first_of(json_member_array(json, "detail")),
-		json_member_object(json, "detail") };
+	struct json_object *places[] = {
+	    json_object_is_type(error, json_type_object) ? error : NULL, json,
+	    first_of(json_member_array(json, "errors")),
+	    first_of(json_member_array(json, "detail")), json_member_object(json, "detail")};
 	const char *text = member_or_null(json, "error");
 	size_t i, k;
 

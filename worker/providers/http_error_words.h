@@ -9,8 +9,8 @@
 
 /* The kind that type, code and words tell, where they tell more than `kind`, which comes
  * from the status (0 = the error has none). */
-enum model_error http_error_refine(enum model_error kind, int status, struct json_object *json,
-    const char *words);
+enum model_error http_error_refine(
+    enum model_error kind, int status, struct json_object *json, const char *words);
 /* The provider's own words in an error body, or NULL; the caller frees. */
 char *http_error_words(struct json_object *json);
 /* The beginning of what came, printable and on one line, at most `limit` code points. The

@@ -73,7 +73,7 @@ is_hashed(const char *path)
 
 	while (folder != NULL && !found && (entry = readdir(folder)) != NULL)
 		found = strspn(entry->d_name, "0123456789abcdef") == 8 &&
-		    strcmp(entry->d_name + 8, ".0") == 0;
+			strcmp(entry->d_name + 8, ".0") == 0;
 	if (folder != NULL)
 		closedir(folder);
 	return found;
@@ -84,8 +84,8 @@ reads_folders(const struct curl_library *curl)
 {
 	const char *tls = curl->version_info(CURLVERSION_NOW)->ssl_version;
 
-	return tls != NULL && (strncmp(tls, "OpenSSL/", 8) == 0 ||
-	    strncmp(tls, "LibreSSL/", 9) == 0);
+	return tls != NULL &&
+	       (strncmp(tls, "OpenSSL/", 8) == 0 || strncmp(tls, "LibreSSL/", 9) == 0);
 }
 
 static const char *
@@ -117,7 +117,7 @@ set_certificates(struct http_setup *setup, const struct curl_library *curl, CURL
 	if (file != NULL && (known_file == NULL || strcmp(file, known_file) != 0)) {
 		curl->easy_setopt(easy, CURLOPT_CAINFO, file);
 	} else if (known_file != NULL && folder != NULL && reads_folders(curl) &&
-	    is_hashed(folder)) {
+		   is_hashed(folder)) {
 		setup->bundle = known_file; /* constant, built into libcurl */
 		curl->easy_setopt(easy, CURLOPT_CAINFO, NULL);
 	}
@@ -140,8 +140,8 @@ set_method(struct http_setup *setup, const struct curl_library *curl, CURL *easy
 {
 	if (request->body != NULL) {
 		curl->easy_setopt(easy, CURLOPT_POST, 1L);
-		curl->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-		    (curl_off_t)request->body_length);
+		curl->easy_setopt(
+		    easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_length);
 		curl->easy_setopt(easy, CURLOPT_POSTFIELDS, setup->body);
 	}
 	if (request->body == NULL || strcmp(request->method, "POST") != 0)
@@ -156,17 +156,14 @@ http_setup_apply(struct http_setup *setup, const struct curl_library *curl, CURL
 		CURLoption option;
 		long value;
 	} numbers[] = {
-		{ CURLOPT_NOSIGNAL, 1 },
-		{ CURLOPT_FOLLOWLOCATION, 0 }, /* the key stays with its host */
-		{ CURLOPT_SSL_VERIFYPEER, 1 },
-		{ CURLOPT_SSL_VERIFYHOST, 2 },
-		{ CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2 },
-		/* One request at a time: HTTP/2 would only add buffers and a window. */
-		{ CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1 },
-		{ CURLOPT_BUFFERSIZE, READ_SIZE },
-		{ CURLOPT_TCP_KEEPALIVE, 1 },
-		{ CURLOPT_TCP_NODELAY, 1 },
-		{ CURLOPT_QUICK_EXIT, 1 }, /* never wait for the resolver's thread */
+	    {CURLOPT_NOSIGNAL, 1},
+	    {CURLOPT_FOLLOWLOCATION, 0}, /* the key stays with its host */
+	    {CURLOPT_SSL_VERIFYPEER, 1}, {CURLOPT_SSL_VERIFYHOST, 2},
+	    {CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2},
+	    /* One request at a time: HTTP/2 would only add buffers and a window. */
+	    {CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1}, {CURLOPT_BUFFERSIZE, READ_SIZE},
+	    {CURLOPT_TCP_KEEPALIVE, 1}, {CURLOPT_TCP_NODELAY, 1},
+	    {CURLOPT_QUICK_EXIT, 1}, /* never wait for the resolver's thread */
 	};
 	size_t i;
 
@@ -175,7 +172,7 @@ http_setup_apply(struct http_setup *setup, const struct curl_library *curl, CURL
 		curl->easy_setopt(easy, numbers[i].option, numbers[i].value);
 	if (curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK) {
 		buffer_append_text(error, "the libcurl that was found is too old or has no "
-		                          "HTTPS; 7.88 or newer is needed");
+					  "HTTPS; 7.88 or newer is needed");
 		return -1;
 	}
 	/* Asks for plain text and still decodes what a server compresses all the same. */
@@ -211,20 +208,20 @@ static const struct {
 	CURLcode code;
 	enum http_end end;
 } ends[] = {
-	{ CURLE_OK, HTTP_END_DONE },
-	{ CURLE_URL_MALFORMAT, HTTP_END_REQUEST },
-	{ CURLE_UNSUPPORTED_PROTOCOL, HTTP_END_REQUEST },
-	{ CURLE_OUT_OF_MEMORY, HTTP_END_REQUEST },
-	{ CURLE_SSL_CACERT_BADFILE, HTTP_END_REQUEST },
-	{ CURLE_COULDNT_RESOLVE_PROXY, HTTP_END_CONNECT },
-	{ CURLE_COULDNT_RESOLVE_HOST, HTTP_END_CONNECT },
-	{ CURLE_COULDNT_CONNECT, HTTP_END_CONNECT },
-	{ CURLE_SSL_CONNECT_ERROR, HTTP_END_CONNECT },
-	{ CURLE_PEER_FAILED_VERIFICATION, HTTP_END_CONNECT },
-	{ CURLE_PROXY, HTTP_END_CONNECT },
-	{ CURLE_OPERATION_TIMEDOUT, HTTP_END_TIME },
-	{ CURLE_WEIRD_SERVER_REPLY, HTTP_END_GARBLED },
-	{ CURLE_BAD_CONTENT_ENCODING, HTTP_END_GARBLED },
+    {CURLE_OK, HTTP_END_DONE},
+    {CURLE_URL_MALFORMAT, HTTP_END_REQUEST},
+    {CURLE_UNSUPPORTED_PROTOCOL, HTTP_END_REQUEST},
+    {CURLE_OUT_OF_MEMORY, HTTP_END_REQUEST},
+    {CURLE_SSL_CACERT_BADFILE, HTTP_END_REQUEST},
+    {CURLE_COULDNT_RESOLVE_PROXY, HTTP_END_CONNECT},
+    {CURLE_COULDNT_RESOLVE_HOST, HTTP_END_CONNECT},
+    {CURLE_COULDNT_CONNECT, HTTP_END_CONNECT},
+    {CURLE_SSL_CONNECT_ERROR, HTTP_END_CONNECT},
+    {CURLE_PEER_FAILED_VERIFICATION, HTTP_END_CONNECT},
+    {CURLE_PROXY, HTTP_END_CONNECT},
+    {CURLE_OPERATION_TIMEDOUT, HTTP_END_TIME},
+    {CURLE_WEIRD_SERVER_REPLY, HTTP_END_GARBLED},
+    {CURLE_BAD_CONTENT_ENCODING, HTTP_END_GARBLED},
 };
 
 enum http_end

@@ -9,26 +9,26 @@
 #include <string.h>
 
 static const char *const error_names[] = {
-	[MODEL_ERROR_NONE] = "none",
-	[MODEL_ERROR_CONNECT] = "connect",
-	[MODEL_ERROR_INTERRUPTED] = "interrupted",
-	[MODEL_ERROR_SILENT] = "silent",
-	[MODEL_ERROR_AUTH] = "auth",
-	[MODEL_ERROR_BILLING] = "billing",
-	[MODEL_ERROR_RATE_LIMIT] = "rate_limit",
-	[MODEL_ERROR_OVERLOADED] = "overloaded",
-	[MODEL_ERROR_SERVER] = "server",
-	[MODEL_ERROR_REQUEST] = "request",
-	[MODEL_ERROR_TOO_LONG] = "too_long",
-	[MODEL_ERROR_IMAGE] = "image",
-	[MODEL_ERROR_ANSWER] = "answer",
+    [MODEL_ERROR_NONE] = "none",
+    [MODEL_ERROR_CONNECT] = "connect",
+    [MODEL_ERROR_INTERRUPTED] = "interrupted",
+    [MODEL_ERROR_SILENT] = "silent",
+    [MODEL_ERROR_AUTH] = "auth",
+    [MODEL_ERROR_BILLING] = "billing",
+    [MODEL_ERROR_RATE_LIMIT] = "rate_limit",
+    [MODEL_ERROR_OVERLOADED] = "overloaded",
+    [MODEL_ERROR_SERVER] = "server",
+    [MODEL_ERROR_REQUEST] = "request",
+    [MODEL_ERROR_TOO_LONG] = "too_long",
+    [MODEL_ERROR_IMAGE] = "image",
+    [MODEL_ERROR_ANSWER] = "answer",
 };
 
 const char *
 model_error_name(enum model_error error)
 {
-	return (size_t)error < sizeof error_names / sizeof error_names[0] ? error_names[error] :
-	                                                                    "unknown";
+	return (size_t)error < sizeof error_names / sizeof error_names[0] ? error_names[error]
+									  : "unknown";
 }
 
 void

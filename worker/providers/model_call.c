@@ -103,8 +103,10 @@ on_finished(const struct model_answer *answer, void *arg)
 static void
 start_try(struct model_call *call)
 {
-	static const struct model_callbacks callbacks = { .text = on_text,
-		.thought = on_thought, .finished = on_finished, .notice = on_notice };
+	static const struct model_callbacks callbacks = {.text = on_text,
+	    .thought = on_thought,
+	    .finished = on_finished,
+	    .notice = on_notice};
 
 	call->request.attempt = call->attempts++;
 	call->state = call->mode->start(call->base, &call->request, &callbacks, call);
@@ -116,7 +118,7 @@ static void
 tell_unknown_mode(struct model_call *call)
 {
 	const char *name = call->request.runtime->api_mode;
-	struct model_answer answer = { .usage = { -1, -1, -1, -1, -1, -1 } };
+	struct model_answer answer = {.usage = {-1, -1, -1, -1, -1, -1}};
 	char *message = xasprintf("The provider %s is configured with api_mode \"%s\", which "
 				  "is not known; use chat_completions",
 	    label_of(call), name != NULL ? name : "");

@@ -11,15 +11,15 @@
 
 static const struct {
 	enum model_error kind;
-	bool overload;	  /* the server has too much to do: no short first wait */
+	bool overload;		    /* the server has too much to do: no short first wait */
 	const char *before, *after; /* what is said, around the provider's label */
 } rules[] = {
-	{ MODEL_ERROR_CONNECT, false, "No connection to ", "" },
-	{ MODEL_ERROR_INTERRUPTED, false, "The answer of ", " was cut off" },
-	{ MODEL_ERROR_SILENT, false, "Nothing came from ", "" },
-	{ MODEL_ERROR_RATE_LIMIT, true, "Rate limited by ", "" },
-	{ MODEL_ERROR_OVERLOADED, true, "", " is overloaded" },
-	{ MODEL_ERROR_SERVER, false, "", " had an error" },
+    {MODEL_ERROR_CONNECT, false, "No connection to ", ""},
+    {MODEL_ERROR_INTERRUPTED, false, "The answer of ", " was cut off"},
+    {MODEL_ERROR_SILENT, false, "Nothing came from ", ""},
+    {MODEL_ERROR_RATE_LIMIT, true, "Rate limited by ", ""},
+    {MODEL_ERROR_OVERLOADED, true, "", " is overloaded"},
+    {MODEL_ERROR_SERVER, false, "", " had an error"},
 };
 
 #define RULE_COUNT (sizeof rules / sizeof rules[0])
@@ -38,12 +38,12 @@ bool
 retry_wanted(const struct model_answer *answer, unsigned attempts, bool shown)
 {
 	return answer->finish == FINISH_ERROR && !shown && attempts < RETRY_ATTEMPTS &&
-	    rule_of(answer->error) < RULE_COUNT;
+	       rule_of(answer->error) < RULE_COUNT;
 }
 
 int64_t
-retry_delay_ms(const struct model_answer *answer, unsigned attempts, uint32_t random,
-    double scale)
+retry_delay_ms(
+    const struct model_answer *answer, unsigned attempts, uint32_t random, double scale)
 {
 	size_t rule = rule_of(answer->error);
 	bool overload = rule < RULE_COUNT && rules[rule].overload;
@@ -84,8 +84,8 @@ retry_scale(void)
 }
 
 char *
-retry_notice(const struct model_answer *answer, const char *label, int64_t delay_ms,
-    unsigned attempts)
+retry_notice(
+    const struct model_answer *answer, const char *label, int64_t delay_ms, unsigned attempts)
 {
 	size_t rule = rule_of(answer->error);
 	const char *before = rule < RULE_COUNT ? rules[rule].before : "";

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const names[] = { "think", "thinking", "reasoning", "thought",
-	"reasoning_scratchpad" };
+static const char *const names[] = {
+    "think", "thinking", "reasoning", "thought", "reasoning_scratchpad"};
 
 #define NAME_COUNT ((int)(sizeof names / sizeof names[0]))
 

@@ -16,12 +16,12 @@ typedef void (*think_tags_emit)(bool thought, const char *bytes, size_t length, 
 struct think_tags {
 	think_tags_emit emit;
 	void *arg;
-	int tag;	      /* the block that is open, -1 = none */
-	bool skip_newlines;   /* line ends next to a tag belong to the tag */
-	bool boundary;	      /* a tag may open here */
-	bool blank_line;      /* nothing but blanks stands on this line so far */
-	bool keep;	      /* the block opened within a line: see think_tags_end() */
-	struct buffer held;   /* what may be the beginning of a tag */
+	int tag;	    /* the block that is open, -1 = none */
+	bool skip_newlines; /* line ends next to a tag belong to the tag */
+	bool boundary;	    /* a tag may open here */
+	bool blank_line;    /* nothing but blanks stands on this line so far */
+	bool keep;	    /* the block opened within a line: see think_tags_end() */
+	struct buffer held; /* what may be the beginning of a tag */
 	struct buffer unclosed;
 };
 

@@ -379,6 +379,6 @@ shell_unwrap(struct shell_words *words)
 {
 	size_t i;
 
-	for (i = 0; i < words->count && words->problem == NULL; i++)
+	for (i = 0; i < words->count; i++)
 		unwrap(words, i);
 }
