@@ -30,6 +30,8 @@ struct channel {
 	struct frame_header first;
 	size_t budget;
 	bool joining, paused, ended, busy, freed;
+	bool stopped; /* the owner wants no further message */
+	bool dry;     /* the last read found nothing */
 	enum channel_end end;
 	char reason[REASON_SIZE];
 };
@@ -144,8 +146,10 @@ take_frames(struct channel *channel, size_t budget)
 			tell_end(channel, CHANNEL_FAILED, "out of memory");
 			return -1;
 		}
-		if (take_frame(channel, &header, frame + FRAME_HEADER_SIZE) == -1)
+		if (take_frame(channel, &header, frame + FRAME_HEADER_SIZE) == -1) {
+			channel->stopped = true;
 			return -1;
+		}
 		if (channel->freed)
 			return -1;
 		evbuffer_drain(channel->in, size);
@@ -170,32 +174,68 @@ has_frame(struct channel *channel)
 
 static void destroy(struct channel *channel);
 
+/* By a timer, not event_active(): the loop has to look at other descriptors in between, or a
+ * peer that never stops sending would starve them. */
+static void
+come_back(struct channel *channel)
+{
+	static const struct timeval now = { 0, 0 };
+
+	event_add(channel->again, &now);
+}
+
+/* Reads what is there, at most READ_BUDGET; evbuffer_read() takes only 4 KiB at a time. */
+static ssize_t
+fill(struct channel *channel)
+{
+	struct evbuffer_iovec space;
+	ssize_t n;
+	int saved;
+
+	if (evbuffer_reserve_space(channel->in, READ_BUDGET, &space, 1) != 1) {
+		errno = ENOMEM;
+		return -1;
+	}
+	n = read(channel->fd, space.iov_base, READ_BUDGET);
+	saved = errno;
+	space.iov_len = n > 0 ? (size_t)n : 0;
+	evbuffer_commit_space(channel->in, &space, 1);
+	errno = saved;
+	return n;
+}
+
 /* One wake-up: read once, hand out at most the budget, come back for the rest. False when
  * the channel was freed by a callback. */
 static bool
 read_once(struct channel *channel, size_t budget)
 {
-	int n = 0;
+	ssize_t n = 1;
+	int error = 0;
 
-	if (channel->ended || channel->busy)
+	if (channel->ended || channel->busy || channel->stopped)
 		return true;
 	channel->busy = true;
-	if (evbuffer_get_length(channel->in) < budget) {
-		n = evbuffer_read(channel->in, channel->fd, READ_BUDGET);
-		if (n == -1 && (errno == EAGAIN || errno == EINTR))
+	/* A frame that is longer than the budget needs further reads all the same. */
+	if (evbuffer_get_length(channel->in) < budget || !has_frame(channel)) {
+		n = fill(channel);
+		error = errno;
+		channel->dry = n == -1 && error == EAGAIN;
+		if (n == -1 && (error == EAGAIN || error == EINTR))
 			n = 1;
-	} else {
-		n = 1;
 	}
 	if (take_frames(channel, budget) >= 0 && !channel->freed && !channel->ended) {
 		if (has_frame(channel)) {
 			if (!channel->paused)
-				event_active(channel->again, EV_TIMEOUT, 0);
+				come_back(channel);
 		} else if (n == 0) {
 			tell_end(channel, CHANNEL_EOF, "end of file");
 		} else if (n == -1) {
-			tell_end(channel, CHANNEL_FAILED, strerror(errno));
+			tell_end(channel, CHANNEL_FAILED, strerror(error));
 		}
+	}
+	if (channel->stopped && !channel->freed) {
+		event_del(channel->readable);
+		event_del(channel->again);
 	}
 	channel->busy = false;
 	if (!channel->freed)
@@ -354,7 +394,7 @@ on_writable(int fd, short events, void *arg)
 void
 channel_pause(struct channel *channel, bool pause)
 {
-	if (channel->paused == pause || channel->ended)
+	if (channel->paused == pause || channel->ended || channel->stopped)
 		return;
 	channel->paused = pause;
 	if (pause) {
@@ -364,7 +404,7 @@ channel_pause(struct channel *channel, bool pause)
 	}
 	event_add(channel->readable, NULL);
 	if (has_frame(channel))
-		event_active(channel->again, EV_TIMEOUT, 0);
+		come_back(channel);
 }
 
 bool
@@ -382,13 +422,7 @@ channel_set_budget(struct channel *channel, size_t bytes)
 void
 channel_drain(struct channel *channel)
 {
-	size_t before;
-
-	while (!channel->ended && !channel->busy) {
-		before = evbuffer_get_length(channel->in);
-		if (!read_once(channel, (size_t)-1 / 2) || channel->ended)
+	while (!channel->ended && !channel->busy && !channel->stopped)
+		if (!read_once(channel, (size_t)-1 / 2) || channel->ended || channel->dry)
 			return;
-		if (evbuffer_get_length(channel->in) == before && !has_frame(channel))
-			return; /* nothing more to read now */
-	}
 }

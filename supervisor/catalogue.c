@@ -19,6 +19,7 @@
 #define ANSWER_MS 1000
 #define DELAY_FIRST_MS 250
 #define DELAY_MOST_MS 8000
+#define LIFE_MS 10000 /* one that has lived this long is replaced at once */
 
 struct catalogue {
 	struct worker_list *list;
@@ -29,7 +30,7 @@ struct catalogue {
 	struct settings settings;
 	void (*changed)(void *arg);
 	void *arg;
-	int64_t delay;
+	int64_t delay, started;
 	bool hello, ready, stopped;
 };
 
@@ -79,7 +80,6 @@ catalogue_message(struct worker_process *worker, const struct frame_header *head
 	} else if (header->type == TO_SUPERVISOR_READY && catalogue->hello &&
 	    !catalogue->ready) {
 		catalogue->ready = true;
-		catalogue->delay = DELAY_FIRST_MS;
 	} else if (header->type == TO_SUPERVISOR_SETTINGS && catalogue->ready) {
 		take_settings(catalogue, payload, length);
 	} else {
@@ -91,13 +91,16 @@ static void
 catalogue_gone(struct worker_process *worker, const char *cause, void *arg)
 {
 	struct catalogue *catalogue = arg;
-	struct timeval interval = monotonic_interval(catalogue->delay);
+	struct timeval interval;
 
 	(void)worker;
 	log_debug("catalogue", "the catalogue worker %s", cause);
 	catalogue->worker = NULL;
 	if (catalogue->stopped)
 		return;
+	if (monotonic_ms() - catalogue->started > LIFE_MS)
+		catalogue->delay = DELAY_FIRST_MS;
+	interval = monotonic_interval(catalogue->delay);
 	event_add(catalogue->start_timer, &interval);
 	catalogue->delay =
 	    catalogue->delay * 2 > DELAY_MOST_MS ? DELAY_MOST_MS : catalogue->delay * 2;
@@ -114,6 +117,7 @@ start(struct catalogue *catalogue)
 	struct timeval answer = monotonic_interval(ANSWER_MS), again;
 
 	catalogue->hello = catalogue->ready = false;
+	catalogue->started = monotonic_ms();
 	catalogue->worker = worker_start(catalogue->list, "--catalogue", &callbacks, catalogue);
 	event_add(catalogue->answer_timer, &answer);
 	if (catalogue->worker == NULL) {

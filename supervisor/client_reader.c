@@ -30,6 +30,7 @@ struct client_reader {
 	bool skipping; /* a line that is too long */
 	bool blank;    /* nothing but blanks so far */
 	bool paused;
+	bool over; /* the end was told */
 };
 
 static const struct {
@@ -149,7 +150,7 @@ on_again(int fd, short events, void *arg)
 	(void)events;
 	buffer_consume(&reader->rest, take_bytes(reader, buffer_text(&reader->rest),
 					  reader->rest.length));
-	if (reader->rest.length == 0 && !reader->paused)
+	if (reader->rest.length == 0 && !reader->paused && !reader->over)
 		event_add(reader->readable, NULL);
 }
 
@@ -171,6 +172,7 @@ on_readable(int fd, short events, void *arg)
 		return;
 	}
 	event_del(reader->readable);
+	reader->over = true;
 	end_line(reader); /* a last line without a newline counts */
 	reader->callbacks.ended(reader->arg);
 }

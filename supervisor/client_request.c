@@ -65,6 +65,17 @@ client_request_table_free(struct client_request_table *table)
 	free(table);
 }
 
+size_t
+client_request_count(const struct client_request_table *table, const struct session *session)
+{
+	const struct client_request *request;
+	size_t count = 0;
+
+	TAILQ_FOREACH(request, &table->list, entry)
+		count += request->session == session;
+	return count;
+}
+
 int
 client_request_allowed(const char *method, size_t length)
 {

@@ -15,6 +15,12 @@ struct session;
 struct client_request_table *client_request_table_new(struct client_writer *writer);
 void client_request_table_free(struct client_request_table *table);
 
+/* Most requests of one session that may be open at a time. */
+#define CLIENT_REQUESTS_MAX 256
+
+/* Open requests of a session. */
+size_t client_request_count(const struct client_request_table *table,
+    const struct session *session);
 /* True for a method that a worker may call on the client. */
 int client_request_allowed(const char *method, size_t length);
 /* Sends a request. `worker_request` is the worker's own number for it. 0 or -1 (memory). */

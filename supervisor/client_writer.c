@@ -41,7 +41,7 @@ tell_level(struct client_writer *writer)
 	if (level == writer->told)
 		return;
 	writer->told = level;
-	writer->callbacks.level(queued, writer->arg);
+	writer->callbacks.level(level, writer->arg);
 }
 
 void

@@ -18,8 +18,9 @@ struct event_base;
 #define CLIENT_WRITER_FULL (20u * 1024 * 1024)
 
 struct client_writer_callbacks {
-	/* The queue has passed HIGH or FULL upwards, or LOW downwards. */
-	void (*level)(size_t queued, void *arg);
+	/* The queue has passed HIGH or FULL upwards, or LOW (from FULL: HIGH) downwards:
+	 * `level` is 0, HIGH or FULL. */
+	void (*level)(size_t level, void *arg);
 	/* Nobody reads any more (EPIPE or another error). Called once. */
 	void (*ended)(void *arg);
 };

@@ -9,6 +9,8 @@
 #include "common/log.h"
 #include "common/wire.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +21,7 @@ answer_id(const struct client_line *line)
 	const char *id;
 	size_t length;
 	char text[16];
+	long number;
 
 	id = client_line_part(line, PART_ID, &length);
 	if (id == NULL || length >= sizeof text)
@@ -27,7 +30,9 @@ answer_id(const struct client_line *line)
 	text[length] = '\0';
 	if (text[strspn(text, "0123456789")] != '\0' || length > 10)
 		return -1;
-	return (int)strtol(text, NULL, 10);
+	errno = 0;
+	number = strtol(text, NULL, 10);
+	return errno != 0 || number > INT_MAX ? -1 : (int)number;
 }
 
 void

@@ -163,7 +163,8 @@ handle_settings(struct supervisor *supervisor)
 		append_result(supervisor, &result);
 		pending_result(pending, buffer_text(&result), result.length);
 		spare_prepare(supervisor->spare);
-		client_reader_pause(supervisor->reader, false);
+		if (!supervisor->stopping)
+			client_reader_pause(supervisor->reader, false);
 	}
 	buffer_free(&result);
 	while ((pending = pending_first(supervisor->pending, PENDING_AUTHENTICATE, NULL)) !=

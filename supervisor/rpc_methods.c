@@ -186,9 +186,11 @@ rpc_dispatch(struct supervisor *supervisor, const struct client_line *line)
 
 	if (line->error != NULL) {
 		/* Too deep is well-formed text that is not followed, the rest is no JSON. */
-		invalid(supervisor, NULL, 0,
-		    strstr(line->error, "deep") != NULL ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR,
-		    "Parse error", line->error);
+		if (strstr(line->error, "deep") != NULL)
+			invalid(supervisor, NULL, 0, RPC_INVALID_REQUEST, "Invalid request",
+			    line->error);
+		else
+			invalid(supervisor, NULL, 0, RPC_PARSE_ERROR, "Parse error", line->error);
 		return;
 	}
 	fault = envelope_fault(line);
@@ -199,8 +201,9 @@ rpc_dispatch(struct supervisor *supervisor, const struct client_line *line)
 		return;
 	}
 	if (fault != NULL) {
-		invalid(supervisor, call.id, call.id_length, RPC_INVALID_REQUEST,
-		    "Invalid request", fault);
+		/* Of two ids none is the right one to answer with. */
+		invalid(supervisor, line->parts[PART_ID].seen == 1 ? call.id : NULL,
+		    call.id_length, RPC_INVALID_REQUEST, "Invalid request", fault);
 		return;
 	}
 	if (client_line_part(line, PART_METHOD, &length) == NULL) {

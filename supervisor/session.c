@@ -179,12 +179,15 @@ session_call_open(struct session *session, const char *id, size_t length)
 
 	if (find_call(session, id, length) != NULL)
 		return 0;
+	if (session->turn.call_count >= SESSION_CALLS_MAX)
+		return -1;
 	call = calloc(1, sizeof *call + length + 1);
 	if (call == NULL)
 		return -1;
 	memcpy(call->id, id, length);
 	call->length = length;
 	TAILQ_INSERT_TAIL(&session->turn.calls, call, entry);
+	session->turn.call_count++;
 	return 0;
 }
 
@@ -206,6 +209,7 @@ session_call_closed(struct session *session, const char *id, size_t length)
 	if (call == NULL)
 		return false;
 	TAILQ_REMOVE(&session->turn.calls, call, entry);
+	session->turn.call_count--;
 	free(call);
 	return true;
 }
@@ -219,6 +223,7 @@ session_calls_clear(struct session *session)
 		TAILQ_REMOVE(&session->turn.calls, call, entry);
 		free(call);
 	}
+	session->turn.call_count = 0;
 }
 
 bool

@@ -22,6 +22,8 @@ struct worker_process;
 /* Limits of what waits behind a turn (DESIGN 3). */
 #define SESSION_PROMPTS_MAX 16
 #define SESSION_BYTES_MAX (64u * 1024 * 1024)
+/* Tool cards of one turn that may be open at a time. */
+#define SESSION_CALLS_MAX 1024
 
 /* A tool card that the client shows as not finished. */
 struct open_call {
@@ -44,6 +46,7 @@ struct turn {
 	uint32_t id;		 /* 0 = none */
 	struct pending *pending; /* NULL once it is answered */
 	TAILQ_HEAD(, open_call) calls;
+	size_t call_count;
 	struct tail tail;
 };
 
@@ -89,7 +92,7 @@ struct waiting *session_take_waiting(struct session *session);
 void session_remove_waiting(struct session *session, struct waiting *waiting);
 void waiting_free(struct waiting *waiting);
 
-/* Tool cards of the running turn. */
+/* Tool cards of the running turn. -1 when there are too many or memory is out. */
 int session_call_open(struct session *session, const char *id, size_t length);
 bool session_call_started(struct session *session, const char *id, size_t length);
 bool session_call_closed(struct session *session, const char *id, size_t length);

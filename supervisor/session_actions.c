@@ -137,11 +137,15 @@ become_dead(struct session *session)
 	session->worker = NULL;
 	session->state = SESSION_DEAD;
 	disarm(session);
+	/* A successor counts its requests anew: a late answer must not meet one of those. */
+	client_request_cancel_all(owner(session)->requests, session);
 	if (session->close_wanted) {
 		session_answer_closed(session);
 		return;
 	}
-	if (TAILQ_EMPTY(&session->waiting) || owner(session)->stopping)
+	if (owner(session)->stopping)
+		session_fail_waiting(session, RPC_INTERNAL_ERROR, "The agent shuts down", NULL);
+	if (TAILQ_EMPTY(&session->waiting))
 		return;
 	if (session_start_worker(session) == -1)
 		session_fail_waiting(session, RPC_INTERNAL_ERROR, "No worker could be started",
@@ -155,6 +159,7 @@ become_idle(struct session *session)
 	session->turn.id = 0;
 	session->state = SESSION_IDLE;
 	disarm(session);
+	client_request_cancel_all(owner(session)->requests, session);
 	if (session->close_wanted) {
 		static const struct session_detail nothing;
 
@@ -262,7 +267,7 @@ static void
 close_now(struct session *session, const struct session_detail *detail)
 {
 	(void)detail;
-	session_fail_calls(session, "The session was closed");
+	session_fail_calls(session, "ended because the session was closed");
 	session_cancel_waiting(session);
 	disarm(session);
 	session->close_wanted = true;
@@ -353,7 +358,9 @@ end_cancelled(struct session *session, const struct session_detail *detail)
 	(void)detail;
 	if (session->turn.pending != NULL)
 		session_answer_turn(session, STOP_REASON_CANCELLED, NULL, 0);
-	become_idle(session);
+	/* One that is being ended takes no further turn: what waits is for its successor. */
+	if (!worker_stopping(session->worker))
+		become_idle(session);
 }
 
 static void

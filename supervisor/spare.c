@@ -34,12 +34,19 @@ spare_message(struct worker_process *worker, const struct frame_header *header,
 
 	if (header->type == TO_SUPERVISOR_HELLO && !spare->hello) {
 		spare->hello = worker_hello_check(worker, payload, length);
-		spare->delay = DELAY_FIRST_MS;
 	} else if (header->type == TO_SUPERVISOR_LOG) {
 		worker_hello_log(worker, payload, length);
 	} else {
 		worker_violation(worker, "message before its set-up");
 	}
+}
+
+/* Less and less often; one that was of use makes it soon again. */
+static void
+try_later(struct spare *spare)
+{
+	spare->delay = spare->delay * 2 > DELAY_MOST_MS ? DELAY_MOST_MS : spare->delay * 2 + 240;
+	spare_prepare(spare);
 }
 
 static void
@@ -51,8 +58,7 @@ spare_gone(struct worker_process *worker, const char *cause, void *arg)
 	(void)cause;
 	spare->worker = NULL;
 	spare->hello = false;
-	spare->delay = spare->delay * 2 > DELAY_MOST_MS ? DELAY_MOST_MS : spare->delay * 2 + 240;
-	spare_prepare(spare);
+	try_later(spare);
 }
 
 static const struct worker_callbacks callbacks = {
@@ -70,8 +76,10 @@ on_timer(int fd, short events, void *arg)
 	if (spare->worker != NULL || spare->stopped)
 		return;
 	spare->worker = worker_start(spare->list, "--session", &callbacks, spare);
-	if (spare->worker == NULL)
-		log_warning("spare", "no worker could be started: %s", strerror(errno));
+	if (spare->worker != NULL)
+		return;
+	log_warning("spare", "no worker could be started: %s", strerror(errno));
+	try_later(spare);
 }
 
 struct spare *
@@ -128,6 +136,7 @@ spare_take(struct spare *spare, const struct worker_callbacks *owner, void *arg,
 	worker_set_owner(worker, owner, arg);
 	spare->worker = NULL;
 	spare->hello = false;
+	spare->delay = DELAY_FIRST_MS;
 	spare_prepare(spare);
 	return worker;
 }

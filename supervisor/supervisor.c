@@ -15,6 +15,7 @@
 #include "common/monotonic.h"
 
 #include <event2/event.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@
 #define SIGNALS 4
 /* What the requests that came before the end of input may still take. */
 #define LAST_ANSWERS_MS 700
+/* What a client that reads slowly may take for the last bytes. */
+#define LAST_WRITE_MS 1000
 
 static void
 on_line(const struct client_line *line, void *arg)
@@ -65,12 +68,13 @@ on_stop_timer(int fd, short events, void *arg)
 }
 
 static void
-on_level(size_t queued, void *arg)
+on_level(size_t level, void *arg)
 {
 	struct supervisor *supervisor = arg;
 
-	worker_list_pause(supervisor->workers, queued > CLIENT_WRITER_HIGH);
-	client_reader_pause(supervisor->reader, queued > CLIENT_WRITER_FULL);
+	worker_list_pause(supervisor->workers, level >= CLIENT_WRITER_HIGH);
+	if (!supervisor->stopping)
+		client_reader_pause(supervisor->reader, level >= CLIENT_WRITER_FULL);
 }
 
 static void
@@ -189,6 +193,22 @@ set_up(struct supervisor *supervisor, int in, int out)
 	return supervisor->reader != NULL ? 0 : -1;
 }
 
+/* What was answered goes out before the end, as long as somebody takes it. */
+static void
+write_rest(struct supervisor *supervisor, int out)
+{
+	struct pollfd ready = { .fd = out, .events = POLLOUT };
+	int64_t end = monotonic_ms() + LAST_WRITE_MS, now;
+
+	for (;;) {
+		client_writer_flush(supervisor->writer);
+		now = monotonic_ms();
+		if (client_writer_queued(supervisor->writer) == 0 || now >= end)
+			return;
+		poll(&ready, 1, (int)(end - now));
+	}
+}
+
 static void
 tear_down(struct supervisor *supervisor)
 {
@@ -226,7 +246,7 @@ supervisor_run(const struct supervisor_options *options, int in, int out)
 			event_add(signals[i], NULL);
 	}
 	event_base_dispatch(supervisor.base);
-	client_writer_flush(supervisor.writer);
+	write_rest(&supervisor, out);
 	status = supervisor.exit_status;
 done:
 	for (i = 0; i < SIGNALS; i++)

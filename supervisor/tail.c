@@ -21,7 +21,7 @@ first_size(const struct tail *tail)
 int
 tail_add(struct tail *tail, const void *chunk, size_t length)
 {
-	size_t drop = 0;
+	size_t drop = 0, most = TAIL_MAX;
 
 	tail->next++;
 	if (length + 4 > TAIL_MAX) {
@@ -29,7 +29,10 @@ tail_add(struct tail *tail, const void *chunk, size_t length)
 		tail->first = tail->next;
 		return 0;
 	}
-	while (tail->chunks.length - drop + length + 4 > TAIL_MAX) {
+	/* A quarter more than needed, so that not every chunk moves all the others. */
+	if (tail->chunks.length + length + 4 > TAIL_MAX)
+		most -= TAIL_MAX / 4;
+	while (drop < tail->chunks.length && tail->chunks.length - drop + length + 4 > most) {
 		struct wire_cursor cursor;
 
 		wire_start(&cursor, tail->chunks.data + drop, tail->chunks.length - drop);

@@ -38,6 +38,10 @@ refuse(struct session *session, const char *text)
 	worker_violation(session->worker, text);
 }
 
+/* A worker wraps values that it took from outside (at most JSON_DEPTH_MAX deep) into objects
+ * of its own, so its payloads may be deeper than that. */
+#define DEPTH_MAX JSON_SCAN_DEPTH
+
 /* True when the bytes are one JSON object on one line. `forbidden` may not be among its
  * members; `required` must be there as a string. Both may be NULL. */
 static bool
@@ -49,7 +53,7 @@ is_object(const char *text, size_t length, const char *forbidden, const char *re
 
 	if (length == 0 || text[0] != '{')
 		return false;
-	json_scan_start(&scan, JSON_DEPTH_MAX, true, watches, 2);
+	json_scan_start(&scan, DEPTH_MAX, true, watches, 2);
 	if (json_scan_feed(&scan, text, length) == -1 || json_scan_end(&scan) == -1)
 		return false;
 	if (forbidden != NULL && watches[0].seen > 0)
@@ -62,7 +66,7 @@ is_line(const char *text, size_t length)
 {
 	struct json_scan scan;
 
-	json_scan_start(&scan, JSON_DEPTH_MAX, true, NULL, 0);
+	json_scan_start(&scan, DEPTH_MAX, true, NULL, 0);
 	return json_scan_feed(&scan, text, length) == 0 && json_scan_end(&scan) == 0;
 }
 
@@ -215,8 +219,9 @@ on_call_open(struct session *session, const struct message *message)
 	size_t length;
 	const char *id = get_call_id(session, message, &length);
 
-	if (id != NULL && is_current(session, message))
-		session_call_open(session, id, length);
+	if (id != NULL && is_current(session, message) &&
+	    session_call_open(session, id, length) == -1)
+		refuse(session, "too many open calls");
 }
 
 static void
@@ -277,7 +282,9 @@ on_client_request(struct session *session, const struct message *message)
 		refuse(session, "malformed CLIENT_REQUEST");
 		return;
 	}
-	if (is_current(session, message) && session->state == SESSION_TURN_RUNNING)
+	if (client_request_count(owner(session)->requests, session) >= CLIENT_REQUESTS_MAX)
+		refuse(session, "too many open requests");
+	else if (is_current(session, message) && session->state == SESSION_TURN_RUNNING)
 		client_request_send(owner(session)->requests, session, session->quoted,
 		    message->header->request, method, method_length, params, length);
 }
@@ -299,6 +306,9 @@ answered(struct session *session, const struct message *message)
 	    (pending_get_kind(pending) == PENDING_FORWARDED ||
 		pending_get_kind(pending) == PENDING_COMMAND))
 		return pending;
+	/* A close answers what the worker was given; its own answer may cross that. */
+	if (session->state == SESSION_STOPPING)
+		return NULL;
 	refuse(session, "answer to no request");
 	return NULL;
 }
@@ -410,7 +420,8 @@ on_message(struct worker_process *worker, const struct frame_header *header,
 	const char *fault = illegal(session, row);
 	size_t i;
 
-	(void)worker;
+	if (row->setup && worker_stopping(worker))
+		return; /* too late: it is being ended already */
 	if (fault != NULL) {
 		log_error("worker", "%s in state %s", row->name,
 		    session_state_name(session->state));

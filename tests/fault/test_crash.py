@@ -189,7 +189,8 @@ class Phases(CrashTest):
     def test_endless_loop_in_a_worker(self):
         """R8: a worker that spins is ended by the ladder"""
         script = {"replies": [{"match": "again", "rounds": [[{"text": "usable"}]]}],
-                  "default": {"rounds": [[{"text": "x"}, {"fault": {"loop": True}}]]}}
+                  "default": {"rounds": [[{"text": "x"}, {"delay_ms": 200},
+                                          {"fault": {"loop": True}}]]}}
         agent = self.rehearsal(script, "--allow-faults")
         session = agent.new_session(self.work)
         request = agent.prompt_start(session, "go")

@@ -76,6 +76,7 @@ class Rude(HostileTest):
         self.assertEqual(agent.turn(session, f"rude {name}"), "end_turn")
         self.assertEqual(agent.text(session), "fine")
         self.assert_clean(agent)
+        time.sleep(0.3)
         self.assertEqual(agent.turn(session, "count 1"), "end_turn")
         if before is not None:
             self.assertTrue(processes.until(lambda: agent.files() <= before, 2))

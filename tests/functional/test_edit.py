@@ -253,12 +253,11 @@ class Patches(EditTest):
     def test_good_one(self):
         """B63: add, update, delete, move in one patch"""
         text = ("*** Add File: new.txt\n+fresh\n*** Update File: a.txt\n@@\n one\n-two\n+TWO\n"
-                "*** Delete File: b.txt\n*** Update File: c.txt\n*** Move to: sub/d.txt\n"
-                "@@\n-see\n+sea\n")
+                "*** Delete File: b.txt\n*** Move File: c.txt -> sub/d.txt\n")
         card, result = self.edit(v4a(text))
         self.assertEqual(card.status, "completed", result)
         self.assertEqual(self.snapshot(), {"new.txt": b"fresh\n", "a.txt": b"one\nTWO\n",
-                                           "sub/d.txt": b"sea\n"})
+                                           "sub/d.txt": b"see\n"})
         shown = str(self.client.permissions[-1]["params"]["toolCall"]) if self.client.permissions \
             else str(card)
         for name in ("new.txt", "a.txt", "b.txt", "d.txt"):
@@ -278,7 +277,7 @@ class Patches(EditTest):
 
     def test_targets_that_are_there_or_not(self):
         """B63: move onto a file, add an existing one, update and delete an absent one"""
-        self.assert_nothing_done("*** Update File: a.txt\n*** Move to: b.txt\n@@\n-one\n+1\n", "b.txt")
+        self.assert_nothing_done("*** Move File: a.txt -> b.txt\n", "b.txt")
         self.assert_nothing_done("*** Add File: a.txt\n+x\n", "a.txt")
         self.assert_nothing_done("*** Update File: absent.txt\n@@\n-x\n+y\n", "absent.txt")
         self.assert_nothing_done("*** Delete File: absent.txt\n", "absent.txt")

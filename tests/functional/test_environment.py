@@ -51,6 +51,7 @@ class Folder(AcpTest):
 
     def test_bad_folders(self):
         """B79, acp 49: -32602 that names it"""
+        self.model()
         agent = self.agent()
         self.put("file", "x")
         rows = ["relative/x", "~", "~/x", "", self.path("file"), self.path("absent")]
@@ -67,6 +68,7 @@ class Folder(AcpTest):
 
     def test_lenient_parameters(self):
         """acp 52: null and missing lists are empty"""
+        self.model()
         agent = self.agent()
         for params in ({"cwd": self.work}, {"cwd": self.work, "mcpServers": None},
                        {"cwd": self.work, "mcpServers": [], "additionalDirectories": None,

@@ -241,8 +241,10 @@ class Purity(AcpTest):
             model.run("echo x >/proc/$PPID/fd/1; ls -l /proc/self/fd; echo y >&2"),
             model.run("for p in $PPID $(ps -o ppid= -p $PPID); do echo x >/proc/$p/fd/1;"
                       " echo x >/proc/$p/fd/3; done"))
-        with open(os.path.join(self.folder, "home", ".hermes", "config.yaml"), "a") as file:
-            file.write("\n, : broken: [line\n")
+        path = os.path.join(self.folder, "home", ".hermes", ".env")
+        with open(path, "w") as file:
+            file.write("this line is no assignment\n=\n")
+        os.chmod(path, 0o600)
         noisy = self.put("noisy.py", "import sys, time\nprint('BANNER')\nprint('{\"x\":', flush=True)\n"
                          "sys.stderr.write('e' * 100000)\ntime.sleep(2)\n")
         agent = self.agent("-v")

@@ -30,6 +30,7 @@ struct list {
 	unsigned parens; /* subshells that are open */
 	size_t last;	 /* the command before this one */
 	bool piped;	 /* ... and its output goes to this one */
+	bool joined;	 /* ... or this one runs only when it succeeded */
 };
 
 /* Reserved words after which a command follows (or nothing). */
@@ -99,12 +100,13 @@ end_command(struct list *list)
 		    keep_words(out, list->assignments, list->assignment_count);
 		command->assignment_count = list->assignment_count;
 		command->redirections = list->redirections;
+		command->joined = list->joined;
 		command->level = list->reader->depth;
 		command->previous = list->piped ? list->last : SHELL_NO_COMMAND;
 		list->last = index;
 	}
 	if (!empty)
-		list->piped = false;
+		list->piped = list->joined = false;
 	drop_command(list);
 }
 
@@ -374,6 +376,7 @@ take_operator(struct list *list)
 			reader->at++;
 		list->pattern = list->cases > 0;
 	} else if (next == byte) {
+		list->joined = byte == '&';
 		reader->at++;
 	}
 }

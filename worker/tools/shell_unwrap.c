@@ -104,6 +104,7 @@ add_slice(
 {
 	const struct shell_simple outer = words->commands[index];
 	struct shell_simple *inner;
+	size_t added;
 
 	if (from >= to)
 		return;
@@ -111,7 +112,8 @@ add_slice(
 		words->problem = "too many levels";
 		return;
 	}
-	inner = &words->commands[shell_words_add(words)];
+	added = shell_words_add(words); /* may move the list */
+	inner = &words->commands[added];
 	inner->words = outer.words + from;
 	inner->count = to - from;
 	inner->redirections = outer.redirections;

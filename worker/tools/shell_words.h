@@ -54,6 +54,7 @@ struct shell_simple {
 	size_t assignment_count;
 	struct shell_redirection *redirections;
 	size_t previous; /* the command whose output it reads, or SHELL_NO_COMMAND */
+	bool joined;	 /* runs only when the command before it succeeded (&&) */
 	enum shell_origin origin;
 	unsigned level; /* how deep it stands within others */
 };
