@@ -333,12 +333,18 @@ channel_send(struct channel *channel, const struct frame_header *header, const v
     size_t length)
 {
 	struct frame_header part = *header;
+	const struct message_row *row = message_row(header->type);
 	const char *at = payload;
 	size_t size;
 	bool was_empty;
 
 	if (channel == NULL || channel->ended)
 		return -1;
+	/* The peer would end the connection over it. */
+	if (row == NULL || length > row->most || length < row->least) {
+		errno = EMSGSIZE;
+		return -1;
+	}
 	was_empty = evbuffer_get_length(channel->out) == 0;
 	do {
 		size = length < MESSAGE_FRAME_MAX ? length : MESSAGE_FRAME_MAX;

@@ -36,8 +36,8 @@ struct channel *channel_new(struct event_base *base, int fd, enum message_direct
     const struct channel_callbacks *callbacks, void *arg);
 void channel_free(struct channel *channel);
 
-/* Queues a message, in parts where it is long. -1 when the channel has ended or memory is
- * out. `header->length` and FRAME_MORE are filled in here. */
+/* Queues a message, in parts where it is long. -1 when the channel has ended, memory is out,
+ * or the payload has a size that the message's row does not allow (EMSGSIZE). `header->length` and FRAME_MORE are filled in here. */
 int channel_send(struct channel *channel, const struct frame_header *header,
     const void *payload, size_t length);
 /* Bytes that wait to be written. */

@@ -87,12 +87,21 @@ catalogue_message(struct worker_process *worker, const struct frame_header *head
 	}
 }
 
+/* Less and less often. */
+static void
+start_later(struct catalogue *catalogue)
+{
+	struct timeval interval = monotonic_interval(catalogue->delay);
+
+	event_add(catalogue->start_timer, &interval);
+	catalogue->delay =
+	    catalogue->delay * 2 > DELAY_MOST_MS ? DELAY_MOST_MS : catalogue->delay * 2;
+}
+
 static void
 catalogue_gone(struct worker_process *worker, const char *cause, void *arg)
 {
 	struct catalogue *catalogue = arg;
-	struct timeval interval;
-
 	(void)worker;
 	log_debug("catalogue", "the catalogue worker %s", cause);
 	catalogue->worker = NULL;
@@ -100,10 +109,7 @@ catalogue_gone(struct worker_process *worker, const char *cause, void *arg)
 		return;
 	if (monotonic_ms() - catalogue->started > LIFE_MS)
 		catalogue->delay = DELAY_FIRST_MS;
-	interval = monotonic_interval(catalogue->delay);
-	event_add(catalogue->start_timer, &interval);
-	catalogue->delay =
-	    catalogue->delay * 2 > DELAY_MOST_MS ? DELAY_MOST_MS : catalogue->delay * 2;
+	start_later(catalogue);
 }
 
 static const struct worker_callbacks callbacks = {
@@ -114,7 +120,7 @@ static const struct worker_callbacks callbacks = {
 static void
 start(struct catalogue *catalogue)
 {
-	struct timeval answer = monotonic_interval(ANSWER_MS), again;
+	struct timeval answer = monotonic_interval(ANSWER_MS);
 
 	catalogue->hello = catalogue->ready = false;
 	catalogue->started = monotonic_ms();
@@ -122,8 +128,7 @@ start(struct catalogue *catalogue)
 	event_add(catalogue->answer_timer, &answer);
 	if (catalogue->worker == NULL) {
 		log_error("catalogue", "no worker could be started: %s", strerror(errno));
-		again = monotonic_interval(catalogue->delay);
-		event_add(catalogue->start_timer, &again);
+		start_later(catalogue);
 		return;
 	}
 	worker_send(catalogue->worker, TO_WORKER_SETUP, 0, 0, catalogue->setup,

@@ -19,6 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Workers go before the supervisor when memory is out, their commands before them. */
+#define WORKER_OOM_SCORE 200
+
 static int
 run_check(int argc, char **argv)
 {
@@ -45,6 +48,7 @@ serve(enum worker_role role, char **argv)
 		return EXIT_USAGE;
 	}
 	platform_harden();
+	platform_oom_score(WORKER_OOM_SCORE);
 	signal(SIGUSR1, SIG_IGN);
 	if (!platform_die_with_parent((pid_t)atol(argv[2]), SIGTERM))
 		return EXIT_DONE;

@@ -5,12 +5,12 @@
 #include <config.h>
 
 #include "worker/worker.h"
+#include "worker/allow_list.h"
 #include "worker/acp/encode_v1.h"
 #include "worker/acp/permission.h"
 #include "worker/acp/turn_output.h"
 #include "worker/agent/request.h"
 #include "worker/agent/slash_commands.h"
-#include "worker/config/config_edit.h"
 #include "worker/program_path.h"
 #include "worker/supervisor_link.h"
 #include "worker/tools/file_stamps.h"
@@ -129,13 +129,8 @@ static void
 on_allow_always(const char *label, void *arg)
 {
 	struct worker *worker = arg;
-	struct buffer error = BUFFER_EMPTY;
 
-	if (config_edit_append(configuration_home(worker->configuration), "command_allowlist",
-		label, &error) == -1)
-		log_warning("permission", "\"%s\" could not be saved: %s", label,
-		    buffer_text(&error));
-	buffer_free(&error);
+	allow_list_add(worker->allowed, label);
 }
 
 static void
@@ -178,6 +173,8 @@ make_agent(struct worker *worker)
 	if (agent->limits.requests < 1)
 		agent->limits.requests = INT64_MAX;
 	agent->limits.result_characters = 100000;
+	worker->allowed =
+	    allow_list_new(worker->base, configuration_home(worker->configuration));
 	worker->permissions = permission_list_new(worker->base, worker->link, timeout * 1000);
 	worker->output = turn_output_new(worker->link, worker->permissions);
 	agent->output = turn_output_callbacks(worker->output);
@@ -293,6 +290,7 @@ session_tear_down(struct worker *worker)
 	if (worker->scratch != NULL)
 		nftw(worker->scratch, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 	permission_list_free(worker->permissions);
+	allow_list_free(worker->allowed);
 	turn_output_free(worker->output);
 	file_stamps_free(agent->tools.stamps);
 	grants_free(agent->tools.grants);

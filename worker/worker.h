@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct allow_list;
 struct event_base;
 struct permission_list;
 struct supervisor_link;
@@ -30,6 +31,7 @@ struct worker {
 	/* A session's: */
 	struct agent agent;
 	struct permission_list *permissions;
+	struct allow_list *allowed; /* labels that are being saved */
 	struct turn_output *output;
 	char *session_id, *cwd, *guard, *scratch, *user_home;
 	char **roots;

@@ -25,6 +25,11 @@ class CrashTest(AcpTest):
     def session_workers(self, agent):
         return [pid for pid, line in agent.workers().items() if "--session" in line]
 
+    def oldest_worker(self, agent):
+        """With one session this is its worker; the younger one is the spare."""
+        rows = {pid: line.split() for pid, line in agent.workers().items() if "--session" in line}
+        return min(rows, key=lambda pid: int(rows[pid][3]))
+
     def kill_sessions(self, agent, number=signal.SIGKILL):
         """Ends all session workers, the spare included."""
         for pid in self.session_workers(agent):
@@ -109,8 +114,7 @@ class Phases(CrashTest):
         server, agent, session = self.start([model.delta("x"), model.HANG])
         request = agent.prompt_start(session, "go")
         agent.wait_text(session, "x")
-        for pid in self.session_workers(agent):
-            processes.kill(pid, signal.SIGSTOP)
+        processes.kill(self.oldest_worker(agent), signal.SIGSTOP)
         agent.cancel(session)
         self.kill_sessions(agent)
         self.assertEqual(agent.wait(request, 5).get("result"), {"stopReason": "cancelled"})
@@ -177,8 +181,7 @@ class Phases(CrashTest):
         server, agent, session = self.start([model.delta("x"), model.HANG])
         request = agent.prompt_start(session, "go")
         agent.wait_text(session, "x")
-        for pid in self.session_workers(agent):
-            processes.kill(pid, signal.SIGSTOP)
+        processes.kill(self.oldest_worker(agent), signal.SIGSTOP)
         started = time.monotonic()
         agent.cancel(session)
         self.assertEqual(agent.wait(request, 5)["result"], {"stopReason": "cancelled"})

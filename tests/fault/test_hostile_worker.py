@@ -158,6 +158,8 @@ class AtTheStart(HostileTest):
                     agent.error("session/new", {"cwd": self.work, "mcpServers": []})))
             else:
                 self.assertNotEqual(status, 0)
+                for thread in agent.threads:
+                    thread.join(5)
                 self.assertIn(program.encode(), agent.stderr)
                 agent.exited_by_test = True
             self.sweep(agent, quiet=False)

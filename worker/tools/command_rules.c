@@ -8,6 +8,7 @@
 
 #include "worker/tools/command_targets.h"
 #include "worker/tools/command_view.h"
+#include "worker/tools/path_rules.h"
 
 #include <string.h>
 
@@ -93,21 +94,25 @@ command_rules_judge(const struct tool_context *context, const char *cwd, const c
     struct command_judgement *judgement)
 {
 	struct command_view view = {.context = context, .cwd = cwd};
+	struct path_places places;
 	struct shell_words words;
-	size_t i;
+	size_t lookups = 0, i;
 
 	memset(judgement, 0, sizeof *judgement);
 	shell_words_read(&words, command);
+	path_places_find(context, &places);
 	view.words = &words;
+	view.places = &places;
+	view.lookups = &lookups;
 	view.moved = changes_folder(&words);
 	if (words.fork_bomb)
 		refuse(judgement, "fork bomb");
 	for (i = 0; i < words.count && judgement->verdict != COMMAND_NEVER; i++) {
-		view.command = &words.commands[i];
-		shell_words_program(view.command, view.program, sizeof view.program);
+		command_view_select(&view, &words.commands[i]);
 		judge_simple(&view, judgement);
 	}
 	if (words.problem != NULL)
 		add(judgement, "shell syntax that cannot be judged", true);
+	path_places_clear(&places);
 	shell_words_clear(&words);
 }

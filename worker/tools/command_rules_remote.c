@@ -32,8 +32,7 @@ reads_from(const struct command_view *view, bool (*judge)(const struct command_v
 	size_t index = view->command->previous, i;
 
 	for (i = 0; i < PIPELINE_MAX && index != SHELL_NO_COMMAND; i++) {
-		before.command = &view->words->commands[index];
-		shell_words_program(before.command, before.program, sizeof before.program);
+		command_view_select(&before, &view->words->commands[index]);
 		if (judge(&before))
 			return true;
 		index = before.command->previous;
@@ -142,8 +141,7 @@ pipes_unknown(const struct command_view *view)
 	if (!reads_program(view) || pipes_remote(view) || pipes_decoded(view) ||
 	    pipes_hex(view) || pipes_transformed(view) || pipes_decrypted(view))
 		return false;
-	before.command = &view->words->commands[view->command->previous];
-	shell_words_program(before.command, before.program, sizeof before.program);
+	command_view_select(&before, &view->words->commands[view->command->previous]);
 	return writes_unknown(&before);
 }
 

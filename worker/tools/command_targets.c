@@ -69,9 +69,10 @@ static const char *const labels[][SORT_INSTRUCTIONS] = {
 static const char *const harmless[] = {"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty",
     "/dev/zero", "/dev/full", "/dev/fd", "/dev/shm"};
 
+#define RESOLVED_MAX 1000
+
 struct search {
 	const struct command_view *view;
-	struct path_places places;
 	void (*found)(const char *label, void *arg);
 	void *arg;
 };
@@ -88,7 +89,7 @@ is_below_one(const char *const *folders, size_t count, const char *path)
 }
 
 static enum sort
-sort_path(const struct search *search, const char *path, unsigned flags)
+sort_path(struct search *search, const char *path, unsigned flags)
 {
 	static const char *const system[] = {"/etc", "/boot", "/usr", "/lib", "/var", "/proc",
 	    "/sys", "/dev", "/private/etc", "/private/var", "/run"};
@@ -110,7 +111,7 @@ sort_path(const struct search *search, const char *path, unsigned flags)
 }
 
 static void
-tell(const struct search *search, enum means means, enum sort sort)
+tell(struct search *search, enum means means, enum sort sort)
 {
 	if (sort == SORT_INSTRUCTIONS)
 		search->found("change of a file of instructions for agents", search->arg);
@@ -119,14 +120,14 @@ tell(const struct search *search, enum means means, enum sort sort)
 }
 
 static enum sort
-sort_name(const struct search *search, const char *path)
+sort_name(struct search *search, const char *path)
 {
-	return sort_path(search, path, path_rules_flags(&search->places, path, NULL));
+	return sort_path(search, path, path_rules_flags(search->view->places, path, NULL));
 }
 
 /* What follows the last expansion of a word that is not known: "$dir/.ssh/config". */
 static enum sort
-sort_unknown(const struct search *search, const struct shell_word *word)
+sort_unknown(struct search *search, const struct shell_word *word)
 {
 	const char *dollar = strrchr(word->text, '$');
 	const char *rest = strchr(dollar == NULL ? word->text : dollar, '/');
@@ -134,20 +135,24 @@ sort_unknown(const struct search *search, const struct shell_word *word)
 	return rest == NULL ? SORT_NONE : sort_name(search, rest);
 }
 
+/* What a path is. Links of more than so many files are not followed: that takes too long. */
 static enum sort
-sort_text(const struct search *search, const char *text)
+sort_text(struct search *search, const char *text)
 {
 	struct path_target target;
 	struct buffer error = BUFFER_EMPTY;
 	enum sort sort = SORT_NONE;
 	char *full = NULL;
+	const char *path;
 
 	if (*text == SHELL_WORDS_HOME || (text[0] == '~' && text[1] == '/'))
 		full = xasprintf("%s%s", search->view->context->user_home, text + 1);
 	else if (*text != '/')
 		full = xasprintf("%s/%s", search->view->cwd, text);
-	if (path_rules_resolve(
-		search->view->context, full == NULL ? text : full, &target, &error) == 0) {
+	path = full == NULL ? text : full;
+	if (++*search->view->lookups > RESOLVED_MAX) {
+		sort = sort_name(search, path);
+	} else if (path_rules_resolve(search->view->context, path, &target, &error) == 0) {
 		sort = sort_path(search, target.real, target.flags);
 		if (sort == SORT_NONE)
 			sort = sort_path(search, target.given, target.flags);
@@ -160,7 +165,7 @@ sort_text(const struct search *search, const char *text)
 
 /* A sensitive name that an assignment anywhere in the command holds. */
 static enum sort
-sort_assigned(const struct search *search)
+sort_assigned(struct search *search)
 {
 	const struct shell_words *words = search->view->words;
 	enum sort sort = SORT_NONE;
@@ -178,7 +183,7 @@ sort_assigned(const struct search *search)
 }
 
 static void
-check(const struct search *search, enum means means, const struct shell_word *word)
+check(struct search *search, enum means means, const struct shell_word *word)
 {
 	const char *name = strrchr(word->text, '/');
 	enum sort sort;
@@ -198,7 +203,7 @@ check(const struct search *search, enum means means, const struct shell_word *wo
 }
 
 static void
-check_operands(const struct search *search, enum means means)
+check_operands(struct search *search, enum means means)
 {
 	const struct shell_word *word;
 	size_t index = 1;
@@ -208,7 +213,7 @@ check_operands(const struct search *search, enum means means)
 }
 
 static void
-check_redirections(const struct search *search)
+check_redirections(struct search *search)
 {
 	const struct shell_redirection *at;
 
@@ -219,8 +224,8 @@ check_redirections(const struct search *search)
 
 /* The file that `source` becomes in the folder `target`. */
 static void
-check_within(const struct search *search, const struct shell_word *target,
-    const struct shell_word *source)
+check_within(
+    struct search *search, const struct shell_word *target, const struct shell_word *source)
 {
 	const char *name = strrchr(source->text, '/');
 	struct shell_word joined = *target;
@@ -237,7 +242,7 @@ check_within(const struct search *search, const struct shell_word *target,
 
 /* cp, mv, install, ln: the last operand, or the one of -t. */
 static void
-check_copy(const struct search *search)
+check_copy(struct search *search)
 {
 	const struct command_view *view = search->view;
 	const struct shell_word *word, *target = NULL;
@@ -264,7 +269,7 @@ check_copy(const struct search *search)
 }
 
 static void
-check_edit(const struct search *search)
+check_edit(struct search *search)
 {
 	const struct command_view *view = search->view;
 
@@ -277,7 +282,7 @@ check_edit(const struct search *search)
 
 /* The words behind these options are files that are written. */
 static void
-check_option(const struct search *search, const char *options)
+check_option(struct search *search, const char *options)
 {
 	const struct shell_simple *command = search->view->command;
 	size_t i;
@@ -288,7 +293,7 @@ check_option(const struct search *search, const char *options)
 }
 
 static void
-check_dd(const struct search *search)
+check_dd(struct search *search)
 {
 	const struct shell_simple *command = search->view->command;
 	struct shell_word target;
@@ -310,7 +315,6 @@ command_targets_find(
 	struct search search = {.view = view, .found = found, .arg = arg};
 	const char *program = view->program;
 
-	path_places_find(view->context, &search.places);
 	check_redirections(&search);
 	if (command_view_listed("tee sponge", program))
 		check_operands(&search, MEANS_TEE);
@@ -324,5 +328,4 @@ command_targets_find(
 		check_dd(&search);
 	else if (command_view_listed("curl wget", program))
 		check_option(&search, "-o -O --output --output-document");
-	path_places_clear(&search.places);
 }

@@ -13,6 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+void
+command_view_select(struct command_view *view, const struct shell_simple *command)
+{
+	size_t i;
+
+	view->command = command;
+	shell_words_program(command, view->program, sizeof view->program);
+	for (i = 1; i < command->count; i++)
+		if (strcmp(command->words[i].text, "--") == 0)
+			break;
+	view->options_end = i;
+}
+
 bool
 command_view_listed(const char *names, const char *name)
 {
@@ -84,17 +97,13 @@ const struct shell_word *
 command_view_operand(const struct command_view *view, size_t *index)
 {
 	const struct shell_word *word;
-	bool options = true;
 	size_t i;
 
-	for (i = 1; i < *index; i++)
-		if (strcmp(view->command->words[i].text, "--") == 0)
-			options = false;
 	while (*index < view->command->count) {
-		word = &view->command->words[(*index)++];
-		if (options && strcmp(word->text, "--") == 0)
-			options = false;
-		else if (!options || word->text[0] != '-' || word->text[1] == '\0')
+		i = (*index)++;
+		word = &view->command->words[i];
+		if (i != view->options_end &&
+		    (i > view->options_end || word->text[0] != '-' || word->text[1] == '\0'))
 			return word;
 	}
 	return NULL;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct path_places;
 struct tool_context;
 
 struct command_view {
@@ -16,8 +17,11 @@ struct command_view {
 	const char *cwd; /* where the whole command starts */
 	const struct shell_words *words;
 	const struct shell_simple *command;
-	char program[32]; /* name without folder, lower case; "" = not known */
-	bool moved;	  /* the whole command changes its folder somewhere */
+	size_t *lookups; /* how often the file system was asked, for all commands */
+	const struct path_places *places; /* see path_rules.h */
+	size_t options_end;		  /* index of "--", or the number of words */
+	char program[32];		  /* name without folder, lower case; "" = not known */
+	bool moved;			  /* the whole command changes its folder somewhere */
 };
 
 /* A rule: its programs (separated by blanks; "*" = any), when it fits, and the label that the
@@ -34,6 +38,8 @@ extern const struct command_rule command_rules_system[];
 extern const struct command_rule command_rules_remote[];
 extern const struct command_rule command_rules_services[];
 
+/* Makes the view one of `command`. */
+void command_view_select(struct command_view *view, const struct shell_simple *command);
 /* True when `name` is one of `names`, which are separated by blanks. */
 bool command_view_listed(const char *names, const char *name);
 /* The text of word `index`, "" past the end. */

@@ -385,8 +385,8 @@ static void
 take_open(struct list *list)
 {
 	struct shell_reader *reader = list->reader;
-	size_t arithmetic =
-	    shell_word_arithmetic(reader->text + reader->at, reader->length - reader->at);
+	size_t arithmetic = shell_word_arithmetic(
+	    reader->out, reader->text + reader->at, reader->length - reader->at);
 	struct shell_word scanned = {0};
 	size_t ahead = 1;
 
@@ -501,9 +501,10 @@ shell_list_read_text(struct shell_words *words, const char *text, size_t length,
 	struct shell_reader reader = {.text = text, .length = length, .depth = depth};
 
 	reader.out = words;
-	if (depth > SHELL_DEPTH_MAX) {
+	if (depth > SHELL_DEPTH_MAX || length > words->budget) {
 		words->problem = "too many levels";
 		return;
 	}
+	words->budget -= length;
 	shell_list_read(&reader, '\0');
 }

@@ -9,6 +9,12 @@
 
 #define SHELL_DEPTH_MAX 40	 /* substitutions and strings within one another */
 #define SHELL_COMMANDS_MAX 20000 /* simple commands that are looked at */
+/* Bytes that may be read again because they are strings for a shell: so many times the
+ * command's length, and some more. */
+#define SHELL_AGAIN_TIMES 8
+#define SHELL_AGAIN_MORE 65536
+/* Stands in a word for the output of a substitution, whose commands are in the list. */
+#define SHELL_UNKNOWN_TEXT "$(:)"
 
 /* A here document whose text has not been reached. */
 struct shell_pending {
@@ -44,7 +50,7 @@ bool shell_word_read(struct shell_reader *reader, struct shell_word *word);
 void shell_word_scan(struct shell_words *words, const char *text, size_t length, unsigned depth,
     struct shell_word *word);
 /* The length of "((…))" at `text`, or 0 when that is not arithmetic. */
-size_t shell_word_arithmetic(const char *text, size_t length);
+size_t shell_word_arithmetic(struct shell_words *words, const char *text, size_t length);
 
 /* shell_unwrap.c: adds what the commands run in turn, at the end of the list. */
 void shell_unwrap(struct shell_words *words);

@@ -142,7 +142,7 @@ add_joined(struct shell_words *words, size_t index, size_t from)
 	struct buffer text = BUFFER_EMPTY;
 	size_t i;
 
-	for (i = from; i < command.count; i++) {
+	for (i = from; i < command.count && text.length <= words->budget; i++) {
 		if (text.length > 0)
 			buffer_append_byte(&text, ' ');
 		buffer_append_text(&text, command.words[i].text);
@@ -195,25 +195,25 @@ find_wrapped(const struct shell_simple *command, const struct wrapper *wrapper)
 	return command->count;
 }
 
+/* A wrapper with a string for a shell as well: env -S string, flock file -c string. */
 static void
 unwrap_wrapper(struct shell_words *words, size_t index, const struct wrapper *wrapper)
 {
 	const struct shell_simple command = words->commands[index];
+	const char *option = strcmp(wrapper->name, "env") == 0	   ? "-S"
+			     : strcmp(wrapper->name, "flock") == 0 ? "-c"
+								   : NULL;
 	size_t at, i;
 
 	if (strcmp(wrapper->name, "command") == 0 && command.count > 1 &&
 	    (strcmp(command.words[1].text, "-v") == 0 ||
 		strcmp(command.words[1].text, "-V") == 0))
 		return;
-	for (i = 1; i + 1 < command.count; i++) {
-		const char *text = command.words[i].text;
-
-		if (strcmp(wrapper->name, "env") == 0 &&
-		    (strcmp(text, "-S") == 0 || strcmp(text, "--split-string") == 0))
+	for (i = 1; option != NULL && i + 1 < command.count; i++)
+		if (strcmp(command.words[i].text, option) == 0) {
 			add_joined(words, index, i + 1);
-		if (strcmp(wrapper->name, "flock") == 0 && strcmp(text, "-c") == 0)
-			add_joined(words, index, i + 1);
-	}
+			break;
+		}
 	at = find_wrapped(&command, wrapper);
 	add_slice(words, index, at, command.count, wrapper->origin);
 }

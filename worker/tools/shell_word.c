@@ -48,7 +48,6 @@ static void
 read_substitution(struct shell_reader *reader, struct draft *draft)
 {
 	size_t first = reader->out->count;
-	size_t begin = reader->at;
 
 	if (reader->depth >= SHELL_DEPTH_MAX) {
 		give_up(reader->out, "too many levels");
@@ -62,8 +61,7 @@ read_substitution(struct shell_reader *reader, struct draft *draft)
 		draft->word->inner = first;
 	draft->word->inner_end = reader->out->count;
 	draft->word->dynamic = true;
-	buffer_append_text(&draft->text, "$(");
-	buffer_append(&draft->text, reader->text + begin, reader->at - begin);
+	buffer_append_text(&draft->text, SHELL_UNKNOWN_TEXT);
 }
 
 static void
@@ -93,9 +91,7 @@ read_backquote(struct shell_reader *reader, struct draft *draft)
 		draft->word->inner = first;
 	draft->word->inner_end = reader->out->count;
 	draft->word->dynamic = true;
-	buffer_append_text(&draft->text, "$(");
-	buffer_append(&draft->text, buffer_text(&inner), inner.length);
-	buffer_append_byte(&draft->text, ')');
+	buffer_append_text(&draft->text, SHELL_UNKNOWN_TEXT);
 	buffer_free(&inner);
 }
 
@@ -238,8 +234,8 @@ read_dollar(struct shell_reader *reader, struct draft *draft, bool quoted)
 
 	draft->any = true;
 	if (next == '(') {
-		arithmetic = shell_word_arithmetic(
-		    reader->text + reader->at + 1, reader->length - reader->at - 1);
+		arithmetic = shell_word_arithmetic(reader->out, reader->text + reader->at + 1,
+		    reader->length - reader->at - 1);
 		if (arithmetic > 0) {
 			shell_word_scan(reader->out, reader->text + reader->at + 1, arithmetic,
 			    reader->depth + 1, draft->word);
@@ -423,20 +419,25 @@ shell_word_scan(struct shell_words *words, const char *text, size_t length, unsi
 }
 
 size_t
-shell_word_arithmetic(const char *text, size_t length)
+shell_word_arithmetic(struct shell_words *words, const char *text, size_t length)
 {
-	size_t at, depth = 0;
+	size_t at, depth = 0, end = 0;
 
 	if (length < 4 || text[0] != '(' || text[1] != '(')
 		return 0;
-	for (at = 0; at < length; at++) {
+	for (at = 0; at < length && at <= words->budget && end == 0; at++) {
 		if (text[at] == '(')
 			depth++;
 		else if (text[at] == ')' && --depth == 0)
-			return text[at - 1] == ')' ? at + 1 : 0;
+			end = at + 1;
 		else if (text[at] == ')' && depth == 1 &&
 			 (at + 1 == length || text[at + 1] != ')'))
-			return 0;
+			break;
 	}
-	return 0;
+	if (at > words->budget) {
+		give_up(words, "too many levels");
+		at = words->budget;
+	}
+	words->budget -= at;
+	return end;
 }

@@ -49,8 +49,11 @@ shell_words_add(struct shell_words *words)
 void
 shell_words_read(struct shell_words *words, const char *command)
 {
+	size_t length = strlen(command);
+
 	memset(words, 0, sizeof *words);
-	shell_list_read_text(words, command, strlen(command), 0);
+	words->budget = length + length * SHELL_AGAIN_TIMES + SHELL_AGAIN_MORE;
+	shell_list_read_text(words, command, length, 0);
 	shell_unwrap(words);
 }
 
