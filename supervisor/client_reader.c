@@ -22,6 +22,7 @@ struct client_reader {
 	int fd;
 	struct client_reader_callbacks callbacks;
 	void *arg;
+	size_t limit;	    /* longest line */
 	struct buffer line; /* the line so far */
 	struct buffer rest; /* bytes that were read but not taken before a pause */
 	struct event *again;
@@ -83,7 +84,7 @@ add_piece(struct client_reader *reader, const char *bytes, size_t length)
 {
 	if (reader->skipping || length == 0)
 		return;
-	if (reader->line.length + length > CLIENT_LINE_MAX) {
+	if (reader->line.length + length > reader->limit) {
 		reader->skipping = true;
 		buffer_free(&reader->line);
 		reader->callbacks.too_long(reader->arg);
@@ -186,6 +187,7 @@ client_reader_new(struct event_base *base, int fd,
 	if (reader == NULL)
 		return NULL;
 	reader->fd = fd;
+	reader->limit = CLIENT_LINE_MAX;
 	reader->callbacks = *callbacks;
 	reader->arg = arg;
 	start_line(reader);
@@ -211,6 +213,12 @@ client_reader_free(struct client_reader *reader)
 	buffer_free(&reader->rest);
 	close(reader->fd);
 	free(reader);
+}
+
+void
+client_reader_set_limit(struct client_reader *reader, size_t bytes)
+{
+	reader->limit = bytes;
 }
 
 void

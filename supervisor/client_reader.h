@@ -39,7 +39,7 @@ struct client_line {
 
 struct client_reader_callbacks {
 	void (*line)(const struct client_line *line, void *arg);
-	/* A line above CLIENT_LINE_MAX has begun; it is skipped to its end. */
+	/* A line above the limit has begun; it is skipped to its end. */
 	void (*too_long)(void *arg);
 	/* End of input, or an error of it. */
 	void (*ended)(void *arg);
@@ -48,6 +48,8 @@ struct client_reader_callbacks {
 struct client_reader *client_reader_new(struct event_base *base, int fd,
     const struct client_reader_callbacks *callbacks, void *arg);
 void client_reader_free(struct client_reader *reader);
+/* Another limit than CLIENT_LINE_MAX. */
+void client_reader_set_limit(struct client_reader *reader, size_t bytes);
 /* Stops taking input, or goes on. */
 void client_reader_pause(struct client_reader *reader, bool pause);
 

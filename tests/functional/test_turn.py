@@ -308,7 +308,7 @@ class History(AcpTest):
         agent.wait(request)
         server.script[:] = [model.say("ok")]
         self.assertEqual(agent.turn(session, "next"), "end_turn")
-        self.assertIn("before", "\n".join(server.last.texts("assistant")))
+        self.assertIn("before", "\n".join(server.last.texts("assistant")), server.last.messages)
         again = self.reload(agent, session)
         if again:
             self.assertEqual(again.turn(session, "third"), "end_turn")

@@ -66,9 +66,9 @@ def command_line(pid):
 
 
 def with_marker(marker):
-    """Processes other than this one whose command line holds `marker`; zombies have none."""
-    return [pid for pid in everything()
-            if pid != os.getpid() and marker.encode() in read(f"/proc/{pid}/cmdline")]
+    """Processes below this one whose command line holds `marker`; zombies have none."""
+    return [pid for pid in descendants(os.getpid())
+            if marker.encode() in read(f"/proc/{pid}/cmdline")]
 
 
 def with_environment(text):

@@ -82,11 +82,11 @@ end_command(struct list *list)
 {
 	struct shell_words *out = list->reader->out;
 	struct shell_simple *command;
-	bool empty =
-	    list->count == 0 && list->assignment_count == 0 && list->redirections == NULL;
+	bool empty;
 
 	if (list->heading)
 		list->count = 0;
+	empty = list->count == 0 && list->assignment_count == 0 && list->redirections == NULL;
 	if (!empty && out->count >= SHELL_COMMANDS_MAX) {
 		out->problem = "too many commands";
 		list->reader->at = list->reader->length;

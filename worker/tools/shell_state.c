@@ -109,7 +109,7 @@ read_cwd(const char *path)
 }
 
 bool
-shell_state_carry(struct shell_state *shell, bool keep_cwd)
+shell_state_carry(struct shell_state *shell, const char *begun, bool keep_cwd)
 {
 	char *cwd = shell->after_cwd == NULL ? NULL : read_cwd(shell->after_cwd);
 	bool changed = false;
@@ -126,7 +126,7 @@ shell_state_carry(struct shell_state *shell, bool keep_cwd)
 	shell->exports = shell->after;
 	shell->after = NULL;
 	if (!keep_cwd) {
-		changed = shell->cwd == NULL || strcmp(shell->cwd, cwd) != 0;
+		changed = strcmp(begun, cwd) != 0;
 		free(shell->cwd);
 		shell->cwd = cwd;
 		return changed;

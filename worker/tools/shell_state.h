@@ -29,9 +29,9 @@ struct shell_files {
 void
 shell_state_files(struct shell_state *shell, const char *scratch, struct shell_files *files);
 /* Takes over what the command of the last shell_state_files() has saved; a command that
- * saved nothing changes nothing. True when the folder is another one than before; with
- * `keep_cwd` it is not taken. */
-bool shell_state_carry(struct shell_state *shell, bool keep_cwd);
+ * saved nothing changes nothing. True when it ended in another folder than `begun`, the one
+ * it began in; with `keep_cwd` the folder is not taken. */
+bool shell_state_carry(struct shell_state *shell, const char *begun, bool keep_cwd);
 
 /* Like subprocess_start(). The command belongs to the shell; it goes when its subtree is
  * gone, after callbacks->gone. NULL with errno set. */

@@ -175,6 +175,10 @@ prepare(struct tool_run *run)
 
 	if (command == NULL)
 		return;
+	if (command[strspn(command, " \t\r\n")] == '\0') {
+		tool_finish_error(run, "terminal: the argument \"command\" is empty.");
+		return;
+	}
 	if (json_member_boolean(run->arguments, "background", false)) {
 		tool_finish_error(run,
 		    "terminal: background=true is not available here. Run the command in the "
@@ -253,7 +257,7 @@ finish(struct tool_run *run, enum terminal_end end)
 	facts.output = terminal->output;
 	facts.notes = buffer_text(&terminal->notes);
 	if (end == TERMINAL_ENDED &&
-	    shell_state_carry(run->context->shell, terminal->has_workdir))
+	    shell_state_carry(run->context->shell, terminal->cwd, terminal->has_workdir))
 		facts.cwd = shell_state_cwd(run->context->shell);
 	tool_contents_clear(&run->shown);
 	result = terminal_result_build(&facts, &run->shown, &failed);

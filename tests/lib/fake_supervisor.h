@@ -1,0 +1,415 @@
+/*
+ * A supervisor without processes: handlers, sessions and tables are the real ones, workers
+ * are structs that note what they are told. For unit tests and fuzzers of one source file:
+ * include it once, and link libsupervisor.a and libcommon.a.
+ */
+#ifndef HERMES_TESTS_LIB_FAKE_SUPERVISOR_H
+#define HERMES_TESTS_LIB_FAKE_SUPERVISOR_H
+
+#include "common/buffer.h"
+#include "common/wire.h"
+#include "supervisor/handlers.h"
+#include "supervisor/rpc.h"
+#include "supervisor/session_actions.h"
+#include "supervisor/session_setup.h"
+#include "supervisor/supervisor.h"
+#include "supervisor/worker_dispatch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct worker_process {
+	LIST_ENTRY(worker_process) entry;
+	struct worker_callbacks callbacks;
+	void *arg;
+	struct buffer told; /* names of the messages that it was sent, one a line */
+	struct frame_header last;
+	struct buffer payload; /* of the last message */
+	bool violated, stopping, deaf;
+	enum stop_cause cause;
+	char reason[160];
+	unsigned pokes;
+	pid_t pid;
+};
+
+static LIST_HEAD(, worker_process) fake_workers;
+static bool fake_start_fails; /* worker_start() fails with EAGAIN */
+static size_t fake_started, fake_checks, fake_stops;
+
+/* What supervisor.c and worker_process.c offer to the handlers. */
+
+void
+supervisor_check_stop(struct supervisor *supervisor)
+{
+	(void)supervisor;
+	fake_checks++;
+}
+
+void
+supervisor_stop(struct supervisor *supervisor)
+{
+	supervisor->stopping = true;
+	fake_stops++;
+}
+
+struct worker_process *
+worker_start(struct worker_list *list, const char *role,
+    const struct worker_callbacks *callbacks, void *arg)
+{
+	struct worker_process *worker;
+
+	(void)list;
+	(void)role;
+	if (fake_start_fails) {
+		errno = EAGAIN;
+		return NULL;
+	}
+	worker = calloc(1, sizeof *worker);
+	assert(worker != NULL);
+	worker->callbacks = *callbacks;
+	worker->arg = arg;
+	worker->pid = (pid_t)(1000 + ++fake_started);
+	LIST_INSERT_HEAD(&fake_workers, worker, entry);
+	return worker;
+}
+
+void
+worker_set_owner(struct worker_process *worker, const struct worker_callbacks *callbacks,
+    void *arg)
+{
+	worker->callbacks = *callbacks;
+	worker->arg = arg;
+}
+
+int
+worker_send(struct worker_process *worker, enum message_type type, uint32_t request,
+    uint32_t turn, const void *payload, size_t length)
+{
+	const struct message_row *row = message_row(type);
+
+	assert(row != NULL && row->direction == MESSAGE_TO_WORKER);
+	assert(length >= row->least && length <= row->most);
+	if (worker->deaf || worker->violated)
+		return -1;
+	buffer_printf(&worker->told, "%s\n", message_name(type));
+	worker->last.type = (uint16_t)type;
+	worker->last.request = request;
+	worker->last.turn = turn;
+	buffer_clear(&worker->payload);
+	buffer_append(&worker->payload, payload, length);
+	return 0;
+}
+
+void
+worker_poke(struct worker_process *worker)
+{
+	worker->pokes++;
+}
+
+pid_t
+worker_pid(const struct worker_process *worker)
+{
+	return worker->pid;
+}
+
+void
+worker_stop(struct worker_process *worker, enum stop_cause cause, int64_t term_ms,
+    int64_t kill_ms)
+{
+	(void)term_ms;
+	(void)kill_ms;
+	worker->stopping = true;
+	if (worker->cause == STOP_NONE)
+		worker->cause = cause;
+}
+
+void
+worker_violation(struct worker_process *worker, const char *text)
+{
+	if (worker->violated)
+		return;
+	worker->violated = true;
+	worker->cause = STOP_PROTOCOL_VIOLATION;
+	strncpy(worker->reason, text, sizeof worker->reason - 1);
+}
+
+bool
+worker_stopping(const struct worker_process *worker)
+{
+	return worker->stopping || worker->violated;
+}
+
+/* Playing a worker. */
+
+/* Says something as the channel would hand it out: only what its row allows gets through. */
+static inline bool
+fake_say(struct worker_process *worker, enum message_type type, uint32_t request,
+    uint32_t turn, const void *payload, size_t length)
+{
+	const struct message_row *row = message_row(type);
+	struct frame_header header = { .length = (uint32_t)length,
+		.type = (uint16_t)type,
+		.request = request,
+		.turn = turn };
+
+	if (worker->violated)
+		return false;
+	if (row == NULL || row->direction != MESSAGE_TO_SUPERVISOR || length < row->least ||
+	    length > row->most) {
+		worker_violation(worker, "framing");
+		return false;
+	}
+	worker->callbacks.message(worker, &header, payload, length, worker->arg);
+	return true;
+}
+
+static inline void
+fake_say_text(struct worker_process *worker, enum message_type type, uint32_t turn,
+    const char *text)
+{
+	struct buffer payload = BUFFER_EMPTY;
+
+	wire_put_text(&payload, text, strlen(text));
+	fake_say(worker, type, 0, turn, payload.data, payload.length);
+	buffer_free(&payload);
+}
+
+static inline void
+fake_hello(struct worker_process *worker)
+{
+	struct buffer payload = BUFFER_EMPTY;
+
+	wire_put_u32(&payload, MESSAGE_PROTOCOL_VERSION);
+	wire_put_u32(&payload, (uint32_t)worker->pid);
+	fake_say(worker, TO_SUPERVISOR_HELLO, 0, 0, payload.data, payload.length);
+	buffer_free(&payload);
+}
+
+static inline void
+fake_ready(struct worker_process *worker, const char *commands, const char *members)
+{
+	struct buffer payload = BUFFER_EMPTY;
+
+	wire_put_text(&payload, commands, strlen(commands));
+	buffer_append_text(&payload, members);
+	fake_say(worker, TO_SUPERVISOR_READY, 0, 0, payload.data, payload.length);
+	buffer_free(&payload);
+}
+
+static inline void
+fake_failure(struct worker_process *worker, enum message_type type, uint32_t request,
+    uint32_t turn, int code, const char *message, const char *data)
+{
+	struct buffer payload = BUFFER_EMPTY;
+
+	wire_put_u32(&payload, (uint32_t)code);
+	wire_put_text(&payload, message, strlen(message));
+	buffer_append_text(&payload, data);
+	fake_say(worker, type, request, turn, payload.data, payload.length);
+	buffer_free(&payload);
+}
+
+static inline void
+fake_turn_done(struct worker_process *worker, uint32_t turn, unsigned char reason)
+{
+	fake_say(worker, TO_SUPERVISOR_TURN_DONE, 0, turn, &reason, 1);
+}
+
+static inline void
+fake_client_request(struct worker_process *worker, uint32_t request, uint32_t turn,
+    const char *method, const char *params)
+{
+	struct buffer payload = BUFFER_EMPTY;
+
+	wire_put_text(&payload, method, strlen(method));
+	buffer_append_text(&payload, params);
+	fake_say(worker, TO_SUPERVISOR_CLIENT_REQUEST, request, turn, payload.data,
+	    payload.length);
+	buffer_free(&payload);
+}
+
+static inline void
+fake_free(struct worker_process *worker)
+{
+	LIST_REMOVE(worker, entry);
+	buffer_free(&worker->told);
+	buffer_free(&worker->payload);
+	free(worker);
+}
+
+/* The worker is over: its owner is told, then it is freed. */
+static inline void
+fake_die(struct worker_process *worker, const char *cause)
+{
+	worker->callbacks.gone(worker, cause, worker->arg);
+	fake_free(worker);
+}
+
+/* The supervisor and its client. */
+
+struct fake {
+	struct supervisor supervisor;
+	int input, output; /* the client's ends */
+	struct buffer got; /* what the client has read and not taken yet */
+	size_t lines;	   /* that the supervisor has taken */
+	bool ended;
+};
+
+static inline void
+fake_on_line(const struct client_line *line, void *arg)
+{
+	struct fake *fake = arg;
+
+	fake->lines++;
+	rpc_dispatch(&fake->supervisor, line);
+}
+
+static inline void
+fake_on_too_long(void *arg)
+{
+	struct fake *fake = arg;
+
+	rpc_error_with(fake->supervisor.writer, NULL, RPC_INVALID_REQUEST, "Invalid request",
+	    "details", "too long");
+}
+
+static inline void
+fake_on_ended(void *arg)
+{
+	struct fake *fake = arg;
+
+	fake->ended = true;
+}
+
+static inline void
+fake_on_level(size_t level, void *arg)
+{
+	(void)level;
+	(void)arg;
+}
+
+static inline void
+fake_on_settings(void *arg)
+{
+	struct fake *fake = arg;
+
+	handle_settings(&fake->supervisor);
+}
+
+static inline struct fake *
+fake_new(void)
+{
+	static const struct client_reader_callbacks reader_callbacks = {
+		.line = fake_on_line, .too_long = fake_on_too_long, .ended = fake_on_ended
+	};
+	static const struct client_writer_callbacks writer_callbacks = {
+		.level = fake_on_level, .ended = fake_on_ended
+	};
+	struct fake *fake = calloc(1, sizeof *fake);
+	struct supervisor *supervisor;
+	int in[2], out[2], status;
+
+	assert(fake != NULL);
+	signal(SIGPIPE, SIG_IGN);
+	LIST_INIT(&fake_workers);
+	fake_start_fails = false;
+	fake_started = fake_checks = fake_stops = 0;
+	status = socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, in);
+	assert(status == 0);
+	status = socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, out);
+	assert(status == 0);
+	(void)status;
+	fake->input = in[1];
+	fake->output = out[1];
+	supervisor = &fake->supervisor;
+	supervisor->base = event_base_new();
+	supervisor->catalogue =
+	    catalogue_new(supervisor->base, NULL, "{}", 2, fake_on_settings, fake);
+	supervisor->writer = client_writer_new(supervisor->base, out[0], &writer_callbacks, fake);
+	supervisor->pending = pending_table_new(supervisor->writer);
+	supervisor->requests = client_request_table_new(supervisor->writer);
+	supervisor->sessions = session_table_new();
+	supervisor->spare = spare_new(supervisor->base, NULL);
+	supervisor->reader = client_reader_new(supervisor->base, in[0], &reader_callbacks, fake);
+	return fake;
+}
+
+static inline void
+fake_delete(struct fake *fake)
+{
+	struct supervisor *supervisor = &fake->supervisor;
+
+	while (!LIST_EMPTY(&fake_workers))
+		fake_free(LIST_FIRST(&fake_workers));
+	session_table_free(supervisor->sessions);
+	pending_table_free(supervisor->pending);
+	client_request_table_free(supervisor->requests);
+	spare_free(supervisor->spare);
+	catalogue_free(supervisor->catalogue);
+	client_reader_free(supervisor->reader);
+	client_writer_free(supervisor->writer);
+	event_base_free(supervisor->base);
+	free(supervisor->connection.capabilities);
+	close(fake->input);
+	close(fake->output);
+	buffer_free(&fake->got);
+	free(fake);
+}
+
+/* Runs the loop until there is nothing to do, and reads what the client gets. */
+static inline void
+fake_run(struct fake *fake)
+{
+	char bytes[65536];
+	ssize_t n;
+
+	do {
+		event_base_loop(fake->supervisor.base, EVLOOP_NONBLOCK);
+		n = read(fake->output, bytes, sizeof bytes);
+		if (n > 0)
+			buffer_append(&fake->got, bytes, (size_t)n);
+	} while (n > 0);
+}
+
+static inline void
+fake_client_bytes(struct fake *fake, const char *bytes, size_t length)
+{
+	ssize_t n;
+
+	while (length > 0) {
+		n = write(fake->input, bytes, length);
+		if (n > 0) {
+			bytes += n;
+			length -= (size_t)n;
+		} else {
+			fake_run(fake);
+		}
+	}
+	fake_run(fake);
+}
+
+/* The catalogue worker gets ready and tells the settings. */
+static inline void
+fake_settings(struct fake *fake, const char *settings)
+{
+	struct worker_process *catalogue;
+
+	LIST_FOREACH(catalogue, &fake_workers, entry)
+		if (catalogue->arg == fake->supervisor.catalogue)
+			break;
+	if (catalogue == NULL)
+		return;
+	fake_hello(catalogue);
+	fake_ready(catalogue, "", "{}");
+	fake_say(catalogue, TO_SUPERVISOR_SETTINGS, 0, 0, settings, strlen(settings));
+	fake_run(fake);
+}
+
+#endif
