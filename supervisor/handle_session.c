@@ -8,6 +8,7 @@
 #include "supervisor/session_actions.h"
 #include "supervisor/session_setup.h"
 #include "supervisor/supervisor.h"
+#include "common/buffer.h"
 #include "common/json.h"
 
 #include <errno.h>
@@ -37,6 +38,20 @@ new_fault(struct json_object *params, const char **field)
 	return NULL;
 }
 
+/* Names the field and what it was. */
+static void
+refuse_new(struct supervisor *supervisor, const struct call *call, const char *fault,
+    const char *field, const char *value)
+{
+	struct buffer text = BUFFER_EMPTY;
+
+	buffer_append_text(&text, fault);
+	if (value != NULL)
+		buffer_printf(&text, ": %.200s", value);
+	call_error(supervisor, call, RPC_INVALID_PARAMS, buffer_text(&text), "field", field);
+	buffer_free(&text);
+}
+
 static bool
 check_new(struct supervisor *supervisor, const struct call *call)
 {
@@ -50,9 +65,9 @@ check_new(struct supervisor *supervisor, const struct call *call)
 	}
 	params = json_parse(call->params, call->params_length, &reason);
 	fault = params == NULL ? "params could not be read" : new_fault(params, &field);
-	json_object_put(params);
 	if (fault != NULL)
-		call_error(supervisor, call, RPC_INVALID_PARAMS, fault, "field", field);
+		refuse_new(supervisor, call, fault, field, json_member_string(params, field));
+	json_object_put(params);
 	return fault == NULL;
 }
 

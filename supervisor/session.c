@@ -100,6 +100,7 @@ session_free(struct session *session)
 	LIST_REMOVE(session, entry);
 	session_calls_clear(session);
 	tail_clear(&session->turn.tail);
+	session_forget_prompt(session);
 	if (session->timer != NULL)
 		event_free(session->timer);
 	free(session->setup);
@@ -108,30 +109,78 @@ session_free(struct session *session)
 	free(session);
 }
 
-int
-session_wait(struct session *session, struct pending *pending, const char *method,
-    const char *params, size_t length)
+static struct waiting *
+new_waiting(struct pending *pending, const char *method, const char *params, size_t length)
 {
 	struct waiting *waiting = calloc(1, sizeof *waiting);
 
 	if (waiting == NULL)
-		return -1;
+		return NULL;
 	waiting->params = malloc(length > 0 ? length : 1);
 	if (method != NULL)
 		waiting->method = strdup(method);
 	if (waiting->params == NULL || (method != NULL && waiting->method == NULL)) {
 		waiting_free(waiting);
-		return -1;
+		return NULL;
 	}
 	if (length > 0)
 		memcpy(waiting->params, params, length);
 	waiting->length = length;
 	waiting->pending = pending;
-	TAILQ_INSERT_TAIL(&session->waiting, waiting, entry);
-	session->waiting_bytes += length;
-	if (method == NULL)
+	return waiting;
+}
+
+static void
+count_waiting(struct session *session, const struct waiting *waiting)
+{
+	session->waiting_bytes += waiting->length;
+	if (waiting->method == NULL)
 		session->waiting_prompts++;
+}
+
+int
+session_wait(struct session *session, struct pending *pending, const char *method,
+    const char *params, size_t length)
+{
+	struct waiting *waiting = new_waiting(pending, method, params, length);
+
+	if (waiting == NULL)
+		return -1;
+	TAILQ_INSERT_TAIL(&session->waiting, waiting, entry);
+	count_waiting(session, waiting);
 	return 0;
+}
+
+int
+session_wait_first(struct session *session, struct pending *pending, const char *params,
+    size_t length)
+{
+	struct waiting *waiting = new_waiting(pending, NULL, params, length);
+
+	if (waiting == NULL)
+		return -1;
+	TAILQ_INSERT_HEAD(&session->waiting, waiting, entry);
+	count_waiting(session, waiting);
+	return 0;
+}
+
+void
+session_keep_prompt(struct session *session, const char *params, size_t length)
+{
+	session_forget_prompt(session);
+	session->turn.prompt = malloc(length > 0 ? length : 1);
+	if (session->turn.prompt == NULL)
+		return;
+	memcpy(session->turn.prompt, params, length);
+	session->turn.prompt_length = length;
+}
+
+void
+session_forget_prompt(struct session *session)
+{
+	free(session->turn.prompt);
+	session->turn.prompt = NULL;
+	session->turn.prompt_length = 0;
 }
 
 void

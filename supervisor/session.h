@@ -48,6 +48,10 @@ struct turn {
 	TAILQ_HEAD(, open_call) calls;
 	size_t call_count;
 	struct tail tail;
+	/* The prompt, until the worker has said something about its turn. */
+	char *prompt;
+	size_t prompt_length;
+	bool again; /* it was given to a second worker */
 };
 
 struct session {
@@ -65,6 +69,7 @@ struct session {
 	struct event *timer;
 	struct turn turn;
 	uint32_t last_turn;
+	unsigned starts; /* workers that it has had */
 	TAILQ_HEAD(, waiting) waiting;
 	size_t waiting_prompts, waiting_bytes;
 	bool close_wanted;
@@ -87,6 +92,12 @@ void session_free(struct session *session);
 /* Puts a request at the end of the queue. Copies. -1 when memory is out. */
 int session_wait(struct session *session, struct pending *pending, const char *method,
     const char *params, size_t length);
+/* Puts a prompt in front of the queue. */
+int session_wait_first(struct session *session, struct pending *pending, const char *params,
+    size_t length);
+/* Keeps a copy of the running prompt, or forgets it. Without memory there is none. */
+void session_keep_prompt(struct session *session, const char *params, size_t length);
+void session_forget_prompt(struct session *session);
 /* The first that waits, taken out; NULL when there is none. The caller frees it. */
 struct waiting *session_take_waiting(struct session *session);
 void session_remove_waiting(struct session *session, struct waiting *waiting);

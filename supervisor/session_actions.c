@@ -8,7 +8,6 @@
 #include "supervisor/rpc.h"
 #include "supervisor/session_answers.h"
 #include "supervisor/supervisor.h"
-#include "supervisor/worker_dispatch.h"
 #include "common/buffer.h"
 #include "common/log.h"
 #include "common/monotonic.h"
@@ -62,12 +61,14 @@ session_start_worker(struct session *session)
 	struct buffer setup = BUFFER_EMPTY;
 
 	session->worker =
-	    spare_take(supervisor->spare, worker_dispatch_callbacks(), session, &session->hello);
+	    spare_take(supervisor->spare, supervisor->session_worker, session, &session->hello);
 	if (session->worker == NULL)
 		return -1;
 	session->ready = false;
 	session->state = SESSION_STARTING;
+	session->starts++;
 	buffer_append(&setup, session->setup, session->setup_length);
+	buffer_printf(&setup, ",\"starts\":%u", session->starts);
 	if (session->worker_state != NULL) {
 		buffer_append_text(&setup, ",\"state\":");
 		buffer_append_text(&setup, session->worker_state);
@@ -92,6 +93,7 @@ start_turn(struct session *session, struct pending *pending, const char *params,
 	session->turn.id = session->last_turn;
 	session->turn.pending = pending;
 	session->state = SESSION_TURN_RUNNING;
+	session_keep_prompt(session, params, length);
 	/* A worker that is just dying fails the turn by its end. */
 	worker_send(session->worker, TO_WORKER_TURN_START, 0, session->turn.id, params, length);
 }
@@ -340,6 +342,7 @@ setup_timeout(struct session *session, const struct session_detail *detail)
 static void
 end_turn(struct session *session, const struct session_detail *detail)
 {
+	session->turn.again = false;
 	session_answer_turn(session, detail->reason, detail->data, detail->data_length);
 	become_idle(session);
 }
@@ -385,10 +388,32 @@ idle_died(struct session *session, const struct session_detail *detail)
 	become_dead(session);
 }
 
+/* The worker was dying when it got the prompt and did nothing with it: the prompt runs on
+ * the next worker, once. */
+static bool
+run_again(struct session *session)
+{
+	struct turn *turn = &session->turn;
+
+	if (turn->prompt == NULL || turn->again || owner(session)->stopping ||
+	    session_wait_first(session, turn->pending, turn->prompt, turn->prompt_length) == -1)
+		return false;
+	turn->pending = NULL;
+	turn->again = true;
+	return true;
+}
+
 static void
 turn_died(struct session *session, const struct session_detail *detail)
 {
 	client_request_cancel_all(owner(session)->requests, session);
+	if (run_again(session)) {
+		session_fail_calls(session, detail->cause);
+		session->turn.id = 0;
+		become_dead(session);
+		return;
+	}
+	session->turn.again = false;
 	session_answer_turn_died(session, detail->cause);
 	session_fail_calls(session, detail->cause);
 	session->turn.id = 0;

@@ -9,6 +9,7 @@
 #include "supervisor/rpc.h"
 #include "supervisor/session_actions.h"
 #include "supervisor/session_setup.h"
+#include "supervisor/worker_dispatch.h"
 #include "common/exit_cause.h"
 #include "common/fd.h"
 #include "common/log.h"
@@ -107,31 +108,6 @@ on_signal(int number, short events, void *arg)
 		supervisor_stop(supervisor);
 }
 
-void
-supervisor_stop(struct supervisor *supervisor)
-{
-	if (supervisor->stopping)
-		return;
-	supervisor->stopping = true;
-	event_del(supervisor->stop_timer);
-	client_reader_pause(supervisor->reader, true);
-	spare_stop(supervisor->spare);
-	catalogue_stop(supervisor->catalogue);
-	worker_list_pause(supervisor->workers, false);
-	worker_list_stop_all(supervisor->workers, STOP_SHUTDOWN, 0, WORKER_SHUTDOWN_KILL_MS);
-	supervisor_check_stop(supervisor);
-}
-
-void
-supervisor_check_stop(struct supervisor *supervisor)
-{
-	if (supervisor->input_ended && !supervisor->stopping &&
-	    pending_table_empty(supervisor->pending))
-		supervisor_stop(supervisor);
-	if (supervisor->stopping && worker_list_count(supervisor->workers) == 0)
-		event_base_loopexit(supervisor->base, NULL);
-}
-
 /* poll() instead of epoll when a descriptor is a regular file, which epoll refuses. */
 static struct event_base *
 new_base(int in, int out)
@@ -162,6 +138,7 @@ set_up(struct supervisor *supervisor, int in, int out)
 	};
 	struct buffer setup = BUFFER_EMPTY;
 
+	supervisor->session_worker = worker_dispatch_callbacks();
 	supervisor->base = new_base(in, out);
 	if (supervisor->base == NULL)
 		return -1;

@@ -41,6 +41,7 @@ struct supervisor {
 	struct client_request_table *requests;
 	struct session_table *sessions;
 	struct worker_list *workers;
+	const struct worker_callbacks *session_worker; /* for workers of sessions */
 	struct spare *spare;
 	struct catalogue *catalogue;
 	struct connection connection;
@@ -51,7 +52,7 @@ struct supervisor {
 
 /* Runs until the client goes; returns the exit status. Takes over both descriptors. */
 int supervisor_run(const struct supervisor_options *options, int in, int out);
-/* Ends everything in order; idempotent. */
+/* stop.c: ends everything in order; idempotent. */
 void supervisor_stop(struct supervisor *supervisor);
 /* Something that a stop waits for has happened. */
 void supervisor_check_stop(struct supervisor *supervisor);

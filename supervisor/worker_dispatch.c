@@ -428,6 +428,8 @@ on_message(struct worker_process *worker, const struct frame_header *header,
 		refuse(session, fault);
 		return;
 	}
+	if (header->turn != 0 && header->turn == session->turn.id)
+		session_forget_prompt(session); /* it has begun: it is never run again */
 	for (i = 0; i < sizeof functions / sizeof functions[0]; i++)
 		if (functions[i].type == row->type) {
 			functions[i].function(session, &message);

@@ -156,13 +156,13 @@ make_tools(struct worker *worker)
 }
 
 static void
-make_agent(struct worker *worker)
+make_agent(struct worker *worker, int64_t starts)
 {
 	struct agent *agent = &worker->agent;
 	int64_t timeout = configuration_integer(worker->configuration, "approvals.timeout", 300);
 
 	agent->base = worker->base;
-	agent->conversation = conversation_new();
+	agent->conversation = conversation_new((unsigned)starts);
 	agent->store = store_memory_new();
 	agent->tool_list = request_tools();
 	agent->images = true;
@@ -251,6 +251,7 @@ session_set_up(struct worker *worker, struct json_object *setup)
 	struct json_object *params = json_member_object(setup, "params");
 	struct json_object *client = json_member_object(setup, "client");
 	const char *mode = json_member_string(json_member_object(setup, "state"), "mode");
+	int64_t starts = 1;
 
 	worker->session_id = xstrdup(json_member_text(setup, "sessionId", ""));
 	if (take_roots(worker, params) == -1)
@@ -263,7 +264,8 @@ session_set_up(struct worker *worker, struct json_object *setup)
 	make_tools(worker);
 	if (mode != NULL)
 		session_mode_parse(mode, &worker->agent.tools.mode);
-	make_agent(worker);
+	json_member_integer(setup, "starts", &starts);
+	make_agent(worker, starts);
 	take_notes(worker, params);
 	worker->set_up = true;
 	tell_ready(worker);

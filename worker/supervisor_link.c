@@ -138,6 +138,12 @@ link_send_failure(struct supervisor_link *link, enum message_type type, uint32_t
 	json_object_put(data);
 }
 
+void
+link_drain(struct supervisor_link *link)
+{
+	channel_drain(link->channel);
+}
+
 bool
 link_busy(const struct supervisor_link *link)
 {

@@ -38,6 +38,8 @@ void link_send_text(struct supervisor_link *link, enum message_type type, uint32
  * `field` (may be NULL) data.field. */
 void link_send_failure(struct supervisor_link *link, enum message_type type, uint32_t request,
     uint32_t turn, int code, const char *message, const char *details, const char *field);
+/* Takes what has arrived already. */
+void link_drain(struct supervisor_link *link);
 /* True when more waits than the client seems to read. */
 bool link_busy(const struct supervisor_link *link);
 /* Writes what the socket takes; true when nothing is left. */

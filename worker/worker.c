@@ -118,10 +118,17 @@ worker_end(struct worker *worker)
 static void
 on_signal(int number, short events, void *arg)
 {
+	struct worker *worker = arg;
+
 	(void)events;
-	if (number == SIGTERM)
-		worker_end(arg);
-	/* SIGUSR1 only wakes the loop, which then reads the socket. */
+	link_drain(worker->link); /* what a signal announces stands in the socket */
+	if (number != SIGTERM || worker->ending)
+		return;
+	/* Not the supervisor's doing: the turn has failed, it was not cancelled. */
+	log_warning("worker", "ended by SIGTERM");
+	turn_abandon(&worker->agent);
+	worker->status = EXIT_AGAIN;
+	worker_end(worker);
 }
 
 static void

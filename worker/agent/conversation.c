@@ -14,16 +14,18 @@ struct conversation {
 	struct json_object *messages;
 	struct json_object *ids; /* call ids in use, as keys */
 	unsigned made;		 /* ids that were made here */
+	unsigned starts;	 /* workers that the session has had */
 	size_t characters;
 };
 
 struct conversation *
-conversation_new(void)
+conversation_new(unsigned starts)
 {
 	struct conversation *conversation = xcalloc(1, sizeof *conversation);
 
 	conversation->messages = json_object_new_array();
 	conversation->ids = json_object_new_object();
+	conversation->starts = starts;
 	return conversation;
 }
 
@@ -156,10 +158,13 @@ conversation_tool(const char *call_id, const char *name, const char *content, si
 void
 conversation_claim_id(struct conversation *conversation, char **id)
 {
-	while ((*id)[0] == '\0' || strlen(*id) > 256 || json_has(conversation->ids, *id)) {
+	bool own = conversation->starts > 1;
+
+	while (own || (*id)[0] == '\0' || strlen(*id) > 256 ||
+	    json_has(conversation->ids, *id)) {
 		free(*id);
-		*id = xasprintf("call_%zu_%u", conversation_length(conversation),
-		    ++conversation->made);
+		*id = xasprintf("call_%u_%u", conversation->starts, ++conversation->made);
+		own = false;
 	}
 	json_set_boolean(conversation->ids, *id, true);
 }

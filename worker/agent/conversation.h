@@ -13,7 +13,9 @@
 struct conversation;
 struct model_tool_call;
 
-struct conversation *conversation_new(void);
+/* `starts`: how many workers the session has had; ids of earlier ones are not known here, so
+ * from the second on every call gets an id of our own. */
+struct conversation *conversation_new(unsigned starts);
 void conversation_free(struct conversation *conversation);
 
 /* The messages; borrowed, not to be changed. */

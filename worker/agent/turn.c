@@ -1,14 +1,12 @@
 /*
- * One prompt turn: save the prompt, ask the model, decide, run tools, ask again. There is
- * one way out, turn_end(), and every path leads to it.
+ * One prompt turn: save the prompt, ask the model, decide, run tools, ask again. Every path
+ * leads to turn_finish() or turn_fail().
  */
 #include <config.h>
 
 #include "worker/agent/request.h"
 #include "worker/agent/turn_internal.h"
-#include "worker/tools/grants.h"
 #include "common/alloc.h"
-#include "common/log.h"
 #include "common/monotonic.h"
 
 #include <stdio.h>
@@ -19,99 +17,14 @@
 #define SAVE_MS 2000
 #define INTERNAL_ERROR (-32603)
 
+static void request(struct turn *turn);
 static void on_model_text(const char *bytes, size_t length, void *arg);
 static void on_model_thought(const char *bytes, size_t length, void *arg);
 static void on_model_notice(const char *text, void *arg);
 static void on_model_finished(const struct model_answer *answer, void *arg);
 
-int64_t
-agent_context_tokens(const struct agent *agent)
-{
-	if (agent->context_tokens > 0)
-		return agent->context_tokens;
-	return (int64_t)(conversation_characters(agent->conversation) / 4 +
-	    (agent->system_prompt != NULL ? strlen(agent->system_prompt) / 4 : 0));
-}
-
 static void
-free_turn(struct turn *turn)
-{
-	if (turn->call != NULL)
-		model_call_cancel(turn->call);
-	call_batch_free(turn->batch);
-	json_object_put(turn->request_messages);
-	turn_text_free(turn);
-	if (turn->save_timer != NULL)
-		event_free(turn->save_timer);
-	free(turn->message);
-	free(turn->details);
-	free(turn);
-}
-
-/* The only way out. */
-static void
-turn_end(struct turn *turn, const struct turn_end *end)
-{
-	struct agent *agent = turn->agent;
-	struct output *output = &agent->output;
-
-	turn_text_flush(turn, true);
-	agent->turn = NULL;
-	grants_forget_denied(agent->tools.grants);
-	output->usage(agent_context_tokens(agent), agent->runtime.context_length,
-	    agent->input_tokens, agent->output_tokens, -1, output->arg);
-	output->finished(end, output->arg);
-	free_turn(turn);
-}
-
-/* The end is told once it is saved; a save that fails must not keep the user waiting. */
-static void
-on_end_saved(const char *error, void *arg)
-{
-	struct turn *turn = arg;
-	struct turn_end end = { .reason = turn->reason,
-		.code = turn->code,
-		.message = turn->message,
-		.details = turn->details };
-
-	if (error != NULL)
-		log_warning("store", "the end of a turn could not be saved: %s", error);
-	turn_end(turn, &end);
-}
-
-void
-turn_finish(struct turn *turn, enum stop_reason reason)
-{
-	turn->state = TURN_FINISHING;
-	turn->reason = reason;
-	turn_text_flush(turn, true);
-	store_turn_end(turn->agent->store, stop_reason_name(reason), on_end_saved, turn);
-}
-
-void
-turn_fail(struct turn *turn, int code, const char *message, const char *details)
-{
-	turn->state = TURN_FINISHING;
-	turn->code = code;
-	turn->message = xstrdup(message);
-	turn->details = xstrdup(details);
-	turn_text_flush(turn, true);
-	store_turn_end(turn->agent->store, "failed", on_end_saved, turn);
-}
-
-void
-turn_on_saved(const char *error, void *arg)
-{
-	struct agent *agent = arg;
-
-	if (error != NULL)
-		log_warning("store", "an answer could not be saved: %s", error);
-	else
-		agent->output.saved(agent->output.arg);
-}
-
-void
-turn_save_partial(struct turn *turn)
+save_partial(struct turn *turn)
 {
 	struct json_object *message;
 
@@ -132,11 +45,11 @@ on_save_timer(int fd, short events, void *arg)
 	(void)fd;
 	(void)events;
 	if (turn->state == TURN_STREAMING && turn->unsaved > 0)
-		turn_save_partial(turn);
+		save_partial(turn);
 }
 
-void
-turn_request(struct turn *turn)
+static void
+request(struct turn *turn)
 {
 	static const struct model_callbacks callbacks = {
 		.text = on_model_text,
@@ -145,7 +58,7 @@ turn_request(struct turn *turn)
 		.notice = on_model_notice,
 	};
 	struct agent *agent = turn->agent;
-	struct model_request request = { .runtime = &agent->runtime,
+	struct model_request wanted = { .runtime = &agent->runtime,
 		.tools = agent->tool_list,
 		.session_id = agent->tools.session_id };
 
@@ -164,9 +77,9 @@ turn_request(struct turn *turn)
 	json_object_put(turn->request_messages);
 	turn->request_messages = request_messages(agent->conversation, agent->system_prompt,
 	    agent->images, agent->reasoning_echo);
-	request.messages = turn->request_messages;
+	wanted.messages = turn->request_messages;
 	turn->state = TURN_REQUESTING;
-	turn->call = model_call_start(agent->base, &request, &callbacks, turn);
+	turn->call = model_call_start(agent->base, &wanted, &callbacks, turn);
 }
 
 static void
@@ -238,15 +151,15 @@ on_model_finished(const struct model_answer *answer, void *arg)
 	model_call_free(call);
 }
 
-void
-turn_calls_done(struct turn *turn)
+static void
+calls_done(struct turn *turn)
 {
 	call_batch_free(turn->batch);
 	turn->batch = NULL;
 	if (turn->cancelled)
 		turn_finish(turn, STOP_REASON_CANCELLED);
 	else
-		turn_request(turn);
+		request(turn);
 }
 
 static void
@@ -259,15 +172,19 @@ on_prompt_saved(const char *error, void *arg)
 	else if (turn->cancelled)
 		turn_finish(turn, STOP_REASON_CANCELLED);
 	else
-		turn_request(turn);
+		request(turn);
 }
 
 void
 turn_start(struct agent *agent, struct json_object *message)
 {
+	static const struct turn_upward upward = { .request = request,
+		.save_partial = save_partial,
+		.calls_done = calls_done };
 	struct turn *turn = xcalloc(1, sizeof *turn);
 
 	turn->agent = agent;
+	turn->up = &upward;
 	turn->state = TURN_PREPARING;
 	turn->first_message = conversation_length(agent->conversation);
 	agent->turn = turn;
@@ -332,6 +249,6 @@ void
 turn_abandon(struct agent *agent)
 {
 	if (agent->turn != NULL)
-		free_turn(agent->turn);
+		turn_free(agent->turn);
 	agent->turn = NULL;
 }

@@ -47,7 +47,7 @@ retry_without_images(struct turn *turn, const struct model_answer *answer)
 		return false;
 	turn->agent->images = false;
 	turn_text_say(turn, "The model does not take images; it was asked again without them.\n\n");
-	turn_request(turn);
+	turn->up->request(turn);
 	return true;
 }
 
@@ -74,7 +74,7 @@ empty(struct turn *turn, const struct model_answer *answer)
 	}
 	(void)answer;
 	if (turn->empty_answers++ < EMPTY_ANSWERS_MAX) {
-		turn_request(turn);
+		turn->up->request(turn);
 		return;
 	}
 	turn_fail(turn, INTERNAL_ERROR, "The model gave an empty answer",

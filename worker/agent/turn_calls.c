@@ -71,8 +71,8 @@ save_result(struct batch_call *call, const char *text, size_t length)
 	size_t limit = (size_t)agent->limits.result_characters;
 	struct buffer cut = BUFFER_EMPTY;
 
-	if (length > limit) {
-		buffer_append(&cut, text, utf8_floor(text, length, limit));
+	if (length > limit && utf8_count(text, length) > limit) {
+		buffer_append(&cut, text, utf8_offset(text, length, limit));
 		buffer_printf(&cut, "\n[Cut here: the result has %zu bytes.]", length);
 		text = buffer_text(&cut);
 		length = cut.length;
@@ -376,7 +376,7 @@ on_advance(int fd, short events, void *arg)
 			return;
 	finish_segment(batch);
 	if (batch->begin == batch->count) {
-		turn_calls_done(batch->turn);
+		batch->turn->up->calls_done(batch->turn);
 		return;
 	}
 	if (batch->cancelled) {

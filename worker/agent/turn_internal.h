@@ -33,8 +33,16 @@ struct turn_text {
 	bool open, shown; /* a message is open; something of this answer was shown */
 };
 
+/* Calls upward: registered by turn.c, which stands above the other parts. */
+struct turn_upward {
+	void (*request)(struct turn *turn);	 /* asks the model (again) */
+	void (*save_partial)(struct turn *turn); /* saves the text so far */
+	void (*calls_done)(struct turn *turn);	 /* every call has its result */
+};
+
 struct turn {
 	struct agent *agent;
+	const struct turn_upward *up;
 	enum turn_state state;
 	bool cancelled;
 	struct model_call *call;
@@ -54,7 +62,7 @@ struct turn {
 	char *message, *details;
 };
 
-/* turn_text.c */
+/* turn_text.c: streamed text. */
 void turn_text_start(struct turn *turn);
 void turn_text_add(struct turn *turn, enum output_voice voice, const char *bytes,
     size_t length);
@@ -65,25 +73,21 @@ void turn_text_free(struct turn *turn);
 /* A message of our own, beside the model's. */
 void turn_text_say(struct turn *turn, const char *text);
 
-/* turn_answer.c: what to do about a finished answer. */
-void turn_answer(struct turn *turn, const struct model_answer *answer);
-
-/* turn.c */
-void turn_request(struct turn *turn);
-void turn_finish(struct turn *turn, enum stop_reason reason);
-void turn_fail(struct turn *turn, int code, const char *message, const char *details);
-/* Saves the text so far as the partial answer. */
-void turn_save_partial(struct turn *turn);
-/* For store verbs that nothing waits for; the argument is the agent. */
-void turn_on_saved(const char *error, void *arg);
-
 /* turn_calls.c: the calls of one answer. */
 struct call_batch *call_batch_new(struct turn *turn, const struct model_tool_call *calls,
     size_t count, char *const *ids);
 void call_batch_start(struct call_batch *batch);
 void call_batch_cancel(struct call_batch *batch);
 void call_batch_free(struct call_batch *batch);
-/* turn.c: every call has its result in the conversation. */
-void turn_calls_done(struct turn *turn);
+
+/* turn_end.c: the only way out. Both save the end and then tell it. */
+void turn_finish(struct turn *turn, enum stop_reason reason);
+void turn_fail(struct turn *turn, int code, const char *message, const char *details);
+void turn_free(struct turn *turn);
+/* For store verbs that nothing waits for; the argument is the agent. */
+void turn_on_saved(const char *error, void *arg);
+
+/* turn_answer.c: what to do about a finished answer. */
+void turn_answer(struct turn *turn, const struct model_answer *answer);
 
 #endif

@@ -47,7 +47,7 @@ pass_on(struct turn *turn)
 	if (turn->call != NULL && output->busy(output->arg))
 		model_call_pause(turn->call, true);
 	if (turn->unsaved >= SAVE_BYTES)
-		turn_save_partial(turn);
+		turn->up->save_partial(turn);
 }
 
 void

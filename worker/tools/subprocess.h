@@ -15,8 +15,8 @@ struct subprocess;
 struct subprocess_callbacks {
 	/* Output as it comes. */
 	void (*output)(const char *bytes, size_t length, void *arg);
-	/* The command itself has ended and what it wrote until then was delivered. `status` is a
-	 * wait status. `leftover`: processes that it started are still alive; they stay under
+	/* The command itself has ended and what it wrote until then was delivered. `status` is
+	 * a wait status. `leftover`: processes that it started are still alive; they stay under
 	 * the guard until subprocess_free(). */
 	void (*exited)(int status, bool leftover, void *arg);
 	/* The whole subtree is gone, by itself or after subprocess_stop(); exactly once, after
@@ -25,19 +25,19 @@ struct subprocess_callbacks {
 };
 
 struct subprocess_options {
-	const char *guard;		  /* absolute path of hermes-acp-guard */
-	const char *const *argv;	  /* argv[0] is looked up in PATH of `environment` */
+	const char *guard;	 /* absolute path of hermes-acp-guard */
+	const char *const *argv; /* argv[0] is looked up in PATH of `environment` */
 	const char *cwd;
-	const char *const *environment;	  /* NULL-terminated, complete */
-	const char *input;		  /* bytes for standard input; NULL = /dev/null */
+	const char *const *environment; /* NULL-terminated, complete */
+	const char *input;		/* bytes for standard input; NULL = /dev/null */
 	size_t input_length;
-	bool separate_error;		  /* standard error to /dev/null in place of the pipe */
+	bool separate_error; /* standard error to /dev/null in place of the pipe */
 };
 
 /* NULL with errno set when it could not be started. */
-struct subprocess *subprocess_start(struct event_base *base,
-    const struct subprocess_options *options, const struct subprocess_callbacks *callbacks,
-    void *arg);
+struct subprocess *
+subprocess_start(struct event_base *base, const struct subprocess_options *options,
+    const struct subprocess_callbacks *callbacks, void *arg);
 /* Ends the subtree: TERM, after 500 ms KILL. exited() and gone() follow. Idempotent. */
 void subprocess_stop(struct subprocess *process);
 /* Stops reading output (the pipe fills up) or goes on with it. */

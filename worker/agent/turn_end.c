@@ -1,0 +1,89 @@
+/*
+ * The end of a turn: saved, told, freed. There is no other way out, so that no path can leave
+ * a session busy.
+ */
+#include <config.h>
+
+#include "worker/agent/turn_internal.h"
+#include "worker/tools/grants.h"
+#include "common/alloc.h"
+#include "common/log.h"
+
+#include <stdlib.h>
+
+void
+turn_free(struct turn *turn)
+{
+	if (turn->call != NULL)
+		model_call_cancel(turn->call);
+	call_batch_free(turn->batch);
+	json_object_put(turn->request_messages);
+	turn_text_free(turn);
+	if (turn->save_timer != NULL)
+		event_free(turn->save_timer);
+	free(turn->message);
+	free(turn->details);
+	free(turn);
+}
+
+/* The only way out. */
+static void
+turn_end(struct turn *turn, const struct turn_end *end)
+{
+	struct agent *agent = turn->agent;
+	struct output *output = &agent->output;
+
+	turn_text_flush(turn, true);
+	agent->turn = NULL;
+	grants_forget_denied(agent->tools.grants);
+	output->usage(agent_context_tokens(agent), agent->runtime.context_length,
+	    agent->input_tokens, agent->output_tokens, -1, output->arg);
+	output->finished(end, output->arg);
+	turn_free(turn);
+}
+
+/* The end is told once it is saved; a save that fails must not keep the user waiting. */
+static void
+on_end_saved(const char *error, void *arg)
+{
+	struct turn *turn = arg;
+	struct turn_end end = { .reason = turn->reason,
+		.code = turn->code,
+		.message = turn->message,
+		.details = turn->details };
+
+	if (error != NULL)
+		log_warning("store", "the end of a turn could not be saved: %s", error);
+	turn_end(turn, &end);
+}
+
+void
+turn_finish(struct turn *turn, enum stop_reason reason)
+{
+	turn->state = TURN_FINISHING;
+	turn->reason = reason;
+	turn_text_flush(turn, true);
+	store_turn_end(turn->agent->store, stop_reason_name(reason), on_end_saved, turn);
+}
+
+void
+turn_fail(struct turn *turn, int code, const char *message, const char *details)
+{
+	turn->state = TURN_FINISHING;
+	turn->code = code;
+	turn->message = xstrdup(message);
+	turn->details = xstrdup(details);
+	turn_text_flush(turn, true);
+	store_turn_end(turn->agent->store, "failed", on_end_saved, turn);
+}
+
+void
+turn_on_saved(const char *error, void *arg)
+{
+	struct agent *agent = arg;
+
+	if (error != NULL)
+		log_warning("store", "an answer could not be saved: %s", error);
+	else
+		agent->output.saved(agent->output.arg);
+}
