@@ -8,11 +8,14 @@
 #include "common/log.h"
 #include "common/wire.h"
 
+#include <stdio.h>
+
 bool
 worker_hello_check(struct worker_process *worker, const void *payload, size_t length)
 {
 	struct wire_cursor cursor;
 	uint32_t version, pid;
+	char text[80];
 
 	wire_start(&cursor, payload, length);
 	version = wire_get_u32(&cursor);
@@ -22,9 +25,9 @@ worker_hello_check(struct worker_process *worker, const void *payload, size_t le
 		return false;
 	}
 	if (version != MESSAGE_PROTOCOL_VERSION) {
-		log_error("worker", "worker speaks version %u, the supervisor %u", version,
+		snprintf(text, sizeof text, "it speaks version %u, the supervisor %u", version,
 		    MESSAGE_PROTOCOL_VERSION);
-		worker_stop(worker, STOP_VERSION, 0, 100);
+		worker_reject(worker, STOP_VERSION, text);
 		return false;
 	}
 	return true;

@@ -404,16 +404,22 @@ worker_stop(struct worker_process *worker, enum stop_cause cause, int64_t term_m
 }
 
 void
-worker_violation(struct worker_process *worker, const char *text)
+worker_reject(struct worker_process *worker, enum stop_cause cause, const char *text)
 {
 	if (worker->refused)
 		return;
 	worker->refused = true;
+	worker->cause = cause;
 	snprintf(worker->reason, sizeof worker->reason, "%s", text);
-	worker->cause = STOP_PROTOCOL_VIOLATION;
-	log_error("worker", "worker %ld broke the protocol: %s", (long)worker->pid, text);
+	log_error("worker", "worker %ld is ended: %s", (long)worker->pid, text);
 	kill_worker(worker, SIGKILL);
 	kill_worker(worker, SIGCONT);
+}
+
+void
+worker_violation(struct worker_process *worker, const char *text)
+{
+	worker_reject(worker, STOP_PROTOCOL_VIOLATION, text);
 }
 
 bool

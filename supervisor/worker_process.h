@@ -60,7 +60,9 @@ pid_t worker_pid(const struct worker_process *worker);
  * given stays. A time of 0 means now. */
 void worker_stop(struct worker_process *worker, enum stop_cause cause, int64_t term_ms,
     int64_t kill_ms);
-/* It broke the rules: no message of it counts any more, it is killed. */
+/* No message of it counts any more; it is killed, and `cause` with `text` is why. */
+void worker_reject(struct worker_process *worker, enum stop_cause cause, const char *text);
+/* It broke the rules. */
 void worker_violation(struct worker_process *worker, const char *text);
 bool worker_stopping(const struct worker_process *worker);
 /* Pauses or resumes reading from every worker. */

@@ -109,18 +109,29 @@ take_runtime(struct worker *worker, struct json_object *options)
 	return status;
 }
 
+static char *
+scratch_below(const char *folder)
+{
+	char *path = xasprintf("%s/hermes-acp-XXXXXX", folder);
+
+	if (mkdtemp(path) != NULL)
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* $TMPDIR may name a folder that is not there. */
 static int
 make_scratch(struct worker *worker)
 {
 	const char *temporary = getenv("TMPDIR");
 
-	if (temporary == NULL || temporary[0] != '/')
-		temporary = "/tmp";
-	worker->scratch = xasprintf("%s/hermes-acp-XXXXXX", temporary);
-	if (mkdtemp(worker->scratch) != NULL)
+	if (temporary != NULL && temporary[0] == '/')
+		worker->scratch = scratch_below(temporary);
+	if (worker->scratch == NULL)
+		worker->scratch = scratch_below("/tmp");
+	if (worker->scratch != NULL)
 		return 0;
-	free(worker->scratch);
-	worker->scratch = NULL;
 	return fail(worker, INTERNAL_ERROR, "No folder for temporary files could be made",
 	    strerror(errno), NULL);
 }

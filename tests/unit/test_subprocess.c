@@ -23,6 +23,12 @@
 
 #include <cmocka.h>
 
+#ifdef HERMES_LINUX
+#define FINDS_EVERYTHING true
+#else
+#define FINDS_EVERYTHING false /* the guard knows only the process group */
+#endif
+
 struct seen {
 	struct event_base *base;
 	struct subprocess *process;
@@ -286,6 +292,8 @@ test_stop_finds_everything(void **state)
 	int64_t begun;
 
 	(void)state;
+	if (!FINDS_EVERYTHING)
+		skip();
 	start(&seen,
 	    "setsid sleep 39.51 & setsid -f sleep 44.51; (trap '' TERM; sleep 38.51; sleep "
 	    "38.52) "
@@ -397,6 +405,8 @@ test_guard_is_killed(void **state)
 	struct seen seen;
 
 	(void)state;
+	if (!FINDS_EVERYTHING)
+		skip();
 	start(&seen, "sleep 36.56 & sleep 36.57 & echo $PPID; wait", NULL);
 	run_for(&seen, 200);
 	assert_int_equal(kill((pid_t)atoi(buffer_text(&seen.output)), SIGKILL), 0);

@@ -28,6 +28,12 @@
 
 #include <cmocka.h>
 
+#ifdef HERMES_LINUX
+#define FINDS_EVERYTHING true
+#else
+#define FINDS_EVERYTHING false /* the guard knows only the process group */
+#endif
+
 struct fixture {
 	char root[64];
 	char *cwd, *scratch;
@@ -325,6 +331,10 @@ test_timeout(void **state)
 	    arguments_of("for i in 1 2 3; do echo line$i; done; printf "
 			 "'no newline'; setsid sleep 60.51 & sleep 60.52");
 
+	if (!FINDS_EVERYTHING) {
+		json_object_put(arguments);
+		skip();
+	}
 	json_set_text(arguments, "timeout", "1");
 	begin(fixture, arguments);
 	run_loop(fixture, 5000);
@@ -352,6 +362,8 @@ test_cancel(void **state)
 	/* The next command waits until everything is gone. */
 	run(fixture, "pgrep -f '^sleep 38.6[123]' || echo none");
 	assert_string_equal(output(fixture), "none\n");
+	if (!FINDS_EVERYTHING)
+		skip();
 	begin(fixture, arguments_of("sleep 38.64"));
 	run_loop(fixture, 200);
 	clear_run(fixture);
@@ -370,6 +382,8 @@ test_leftovers(void **state)
 	struct fixture *fixture = *state;
 	size_t i;
 
+	if (!FINDS_EVERYTHING)
+		skip();
 	for (i = 0; i < sizeof commands / sizeof *commands; i++) {
 		run(fixture, commands[i]);
 		assert_true(monotonic_ms() - fixture->begun < 1000);

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-static const struct command_rule *const tables[] = {
-    command_rules_delete, command_rules_system, command_rules_remote, command_rules_services};
+static const struct command_rule *const tables[] = {command_rules_delete, command_rules_system,
+    command_rules_database, command_rules_remote, command_rules_services};
 
 static void
 add(struct command_judgement *judgement, const char *label, bool sensitive)

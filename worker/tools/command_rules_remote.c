@@ -168,6 +168,17 @@ runs_fetched_text(const struct command_view *view)
 	return command_view_short(view, "c") && any_word_fetches(view);
 }
 
+/* A script that another command writes: bash <(…), source <(…). */
+static bool
+runs_generated(const struct command_view *view)
+{
+	size_t index = 1;
+	const struct shell_word *word = command_view_operand(view, &index);
+
+	return word != NULL && word->inner_end > 0 && word->text[0] == '$' &&
+	       strchr(word->text, '/') == NULL && !any_word_fetches(view);
+}
+
 static bool
 is_risky(const char *script)
 {
@@ -296,6 +307,7 @@ const struct command_rule command_rules_remote[] = {
     {SHELLS, pipes_unknown, "pipe content to shell", false},
     {SHELLS, runs_fetched_file, "execute remote script via process substitution", false},
     {SHELLS, runs_fetched_text, "execute remote content via command substitution", false},
+    {SHELLS " source .", runs_generated, "program only known when it runs", false},
     {"eval source .", any_word_fetches, "execute remote content via command substitution",
 	false},
     {INTERPRETERS, runs_risky_script, "script execution via -e/-c flag", false},

@@ -35,6 +35,7 @@ struct command_rule {
 
 extern const struct command_rule command_rules_delete[];
 extern const struct command_rule command_rules_system[];
+extern const struct command_rule command_rules_database[];
 extern const struct command_rule command_rules_remote[];
 extern const struct command_rule command_rules_services[];
 

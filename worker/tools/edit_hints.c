@@ -8,7 +8,7 @@
 
 #include "common/utf8.h"
 #include "worker/tools/edit_fold.h"
-#include "worker/tools/edit_match.h"
+#include "worker/tools/edit_line.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,7 @@ edit_hints_spans(
 
 	for (i = 0; i < spans->count && i < SPANS_SHOWN; i++) {
 		at = spans->items[i].start;
-		number += edit_match_line(text->bytes + last, at - last) - 1;
+		number += edit_line_number(text->bytes + last, at - last) - 1;
 		last = at;
 		while (at > 0 && text->bytes[at - 1] != '\n' &&
 		       spans->items[i].start - at < SNIPPET_MAX / 2)
@@ -130,7 +130,7 @@ void
 edit_hints_lines(
     const struct edit_text *text, size_t start, size_t end, size_t most, struct buffer *out)
 {
-	size_t number = edit_match_line(text->bytes, start), i;
+	size_t number = edit_line_number(text->bytes, start), i;
 	struct line line;
 
 	while (start > 0 && text->bytes[start - 1] != '\n')

@@ -9,6 +9,7 @@
 
 #include "worker/tools/edit_fold.h"
 #include "worker/tools/edit_hints.h"
+#include "worker/tools/edit_line.h"
 #include "worker/tools/edit_indent.h"
 #include "worker/tools/edit_search.h"
 
@@ -36,34 +37,6 @@ static const struct strategy strategies[] = {
     {"indentation and typographic characters",
 	BLANKS | EDIT_FOLD_LEADING | EDIT_FOLD_LOOKALIKES, false},
 };
-
-const char *
-edit_match_line_end(const char *text, size_t length)
-{
-	size_t all = 0, crlf = 0;
-	const char *at = text, *end = text + length;
-
-	while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
-		all++;
-		if (at > text && at[-1] == '\r')
-			crlf++;
-		at++;
-	}
-	return 2 * crlf > all ? "\r\n" : "\n";
-}
-
-size_t
-edit_match_line(const char *text, size_t offset)
-{
-	size_t line = 1;
-	const char *at = text, *end = text + offset;
-
-	while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
-		line++;
-		at++;
-	}
-	return line;
-}
 
 static bool
 contains(const struct edit_text *text, char byte)
@@ -130,8 +103,8 @@ append_passage(const struct edit_text *text, const struct edit_span *span,
 {
 	struct edit_text passage = {text->bytes + span->start, span->end - span->start};
 	const char *line_end = contains(&passage, '\n')
-				   ? edit_match_line_end(passage.bytes, passage.length)
-				   : edit_match_line_end(text->bytes, text->length);
+				   ? edit_line_end(passage.bytes, passage.length)
+				   : edit_line_end(text->bytes, text->length);
 
 	if (flags == 0) {
 		append_exact(request, line_end, out);

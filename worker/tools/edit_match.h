@@ -43,9 +43,4 @@ void edit_match_apply(const struct edit_text *text, const struct edit_request *r
     struct edit_result *result);
 void edit_result_clear(struct edit_result *result);
 
-/* "\r\n" when most lines of the text end so, else "\n". */
-const char *edit_match_line_end(const char *text, size_t length);
-/* The number (from 1) of the line that `offset` is in. */
-size_t edit_match_line(const char *text, size_t offset);
-
 #endif

@@ -8,6 +8,7 @@
 
 #include "common/utf8.h"
 #include "worker/tools/edit_hints.h"
+#include "worker/tools/edit_line.h"
 #include "worker/tools/edit_match.h"
 #include "worker/tools/patch_v4a_parse.h"
 
@@ -203,7 +204,7 @@ apply_hunks(const struct patching *patching, struct edit_change *change,
     const struct patch_operation *operation)
 {
 	struct edit_text before = edit_change_content(change);
-	struct work work = {BUFFER_EMPTY, 0, edit_match_line_end(before.bytes, before.length)};
+	struct work work = {BUFFER_EMPTY, 0, edit_line_end(before.bytes, before.length)};
 	bool open = before.length > 0 && before.bytes[before.length - 1] != '\n';
 	size_t i;
 

@@ -25,6 +25,7 @@ struct list {
 	bool case_head;	 /* ... of a case */
 	bool name_next;	 /* the next word is a function's name */
 	bool test;	 /* within [[ … ]] */
+	bool timed;	 /* after the reserved word time, which may have an option */
 	bool pattern;	 /* a case pattern stands here */
 	unsigned cases;	 /* case constructs that are open */
 	unsigned parens; /* subshells that are open */
@@ -36,14 +37,6 @@ struct list {
 /* Reserved words after which a command follows (or nothing). */
 static const char *const reserved[] = {"if", "then", "elif", "else", "fi", "while", "until",
     "do", "done", "!", "{", "}", "time", "coproc"};
-
-static char
-peek(const struct shell_reader *reader, size_t ahead)
-{
-	size_t at = reader->at + ahead;
-
-	return at < reader->length ? reader->text[at] : '\0';
-}
 
 static void
 add_word(struct shell_word **words, size_t *count, size_t *room, const struct shell_word *word)
@@ -172,8 +165,13 @@ take_reserved(struct list *list, const struct shell_word *word)
 	if (list->count > 0 || list->assignment_count > 0 || word->quoted || word->dynamic)
 		return false;
 	for (i = 0; i < sizeof reserved / sizeof *reserved; i++)
-		if (strcmp(word->text, reserved[i]) == 0)
+		if (strcmp(word->text, reserved[i]) == 0) {
+			list->timed = strcmp(word->text, "time") == 0;
 			return true;
+		}
+	if (list->timed && (strcmp(word->text, "-p") == 0 || strcmp(word->text, "--") == 0))
+		return true;
+	list->timed = false;
 	if (strcmp(word->text, "for") == 0 || strcmp(word->text, "select") == 0) {
 		list->heading = true;
 	} else if (strcmp(word->text, "case") == 0) {
@@ -219,7 +217,7 @@ take_word(struct list *list)
 		add_word(
 		    &list->assignments, &list->assignment_count, &list->assignment_room, &word);
 		if (reader->at > before && reader->text[reader->at - 1] == '=' &&
-		    peek(reader, 0) == '(')
+		    shell_reader_peek(reader, 0) == '(')
 			skip_array(list);
 		return;
 	}
@@ -231,113 +229,14 @@ take_word(struct list *list)
 }
 
 static void
-skip_blanks(struct shell_reader *reader)
-{
-	while (reader->at < reader->length) {
-		if (peek(reader, 0) == '\\' && peek(reader, 1) == '\n')
-			reader->at += 2;
-		else if (peek(reader, 0) == ' ' || peek(reader, 0) == '\t' ||
-			 peek(reader, 0) == '\r')
-			reader->at++;
-		else
-			break;
-	}
-}
-
-static void
-want_document(
-    struct list *list, struct shell_redirection *redirection, bool strip_tabs, bool literal)
-{
-	struct shell_reader *reader = list->reader;
-	struct shell_pending *pending;
-
-	if (reader->pending_count == sizeof reader->pending / sizeof *reader->pending) {
-		reader->out->problem = "too many here documents";
-		return;
-	}
-	pending = &reader->pending[reader->pending_count++];
-	pending->redirection = redirection;
-	pending->end = redirection->word.text;
-	pending->strip_tabs = strip_tabs;
-	pending->literal = literal;
-}
-
-/* At "<" or ">", perhaps after a descriptor's number or "&". */
-static void
 take_redirection(struct list *list)
 {
-	struct shell_reader *reader = list->reader;
-	struct shell_redirection *redirection;
-	bool document = false, strip_tabs = false;
-	enum shell_redirection_kind kind = SHELL_REDIRECTION_WRITE;
+	struct shell_redirection *redirection = shell_redirection_read(list->reader);
 
-	if (peek(reader, 0) == '&')
-		reader->at++;
-	if (peek(reader, 0) == '<') {
-		kind = SHELL_REDIRECTION_READ;
-		if (peek(reader, 1) == '<') {
-			kind = SHELL_REDIRECTION_TEXT;
-			document = peek(reader, 2) != '<';
-			strip_tabs = peek(reader, 2) == '-';
-			reader->at += 1 + (strip_tabs || !document);
-		} else if (peek(reader, 1) == '>') {
-			kind = SHELL_REDIRECTION_WRITE;
-			reader->at++;
-		}
-	} else if (peek(reader, 1) == '>' || peek(reader, 1) == '|') {
-		reader->at++;
-	}
-	reader->at++;
-	if (peek(reader, 0) == '&') {
-		reader->at++;
-		/* >&word writes to a file unless the word is a number or "-". */
-		if (isdigit((unsigned char)peek(reader, 0)) || peek(reader, 0) == '-')
-			kind = SHELL_REDIRECTION_COPY;
-	}
-	skip_blanks(reader);
-	redirection = shell_words_allocate(reader->out, sizeof *redirection);
-	redirection->kind = kind;
-	if (!shell_word_read(reader, &redirection->word))
+	if (redirection == NULL)
 		return;
 	*list->last_redirection = redirection;
 	list->last_redirection = &redirection->next;
-	if (document && (redirection->word.inner_end > 0 ||
-			    strchr(redirection->word.text, SHELL_WORDS_HOME) != NULL))
-		reader->out->problem = "the end of a here document is not a plain word";
-	if (document)
-		want_document(list, redirection, strip_tabs, redirection->word.quoted);
-}
-
-/* Reads the text of one here document, from the beginning of a line. */
-static void
-read_document(struct shell_reader *reader, const struct shell_pending *pending)
-{
-	struct buffer body = BUFFER_EMPTY;
-	struct shell_word *word = &pending->redirection->word;
-	size_t end_length = strlen(pending->end);
-
-	while (reader->at < reader->length) {
-		const char *line = reader->text + reader->at;
-		const char *newline = memchr(line, '\n', reader->length - reader->at);
-		size_t length =
-		    newline == NULL ? reader->length - reader->at : (size_t)(newline - line);
-
-		reader->at += length + (newline != NULL);
-		while (pending->strip_tabs && length > 0 && *line == '\t') {
-			line++;
-			length--;
-		}
-		if (length == end_length && memcmp(line, pending->end, length) == 0)
-			break;
-		buffer_append(&body, line, length);
-		buffer_append_byte(&body, '\n');
-	}
-	memset(word, 0, sizeof *word);
-	word->text = shell_words_copy(reader->out, buffer_text(&body), body.length);
-	word->quoted = pending->literal;
-	if (!pending->literal)
-		shell_word_scan(reader->out, word->text, body.length, reader->depth + 1, word);
-	buffer_free(&body);
 }
 
 static void
@@ -349,7 +248,7 @@ take_newline(struct list *list)
 	reader->at++;
 	reader->pending_count = 0;
 	for (i = 0; i < count; i++)
-		read_document(reader, &reader->pending[i]);
+		shell_redirection_document(reader, &reader->pending[i]);
 	if (!list->pattern)
 		end_command(list);
 }
@@ -359,7 +258,7 @@ static void
 take_operator(struct list *list)
 {
 	struct shell_reader *reader = list->reader;
-	char byte = peek(reader, 0), next = peek(reader, 1);
+	char byte = shell_reader_peek(reader, 0), next = shell_reader_peek(reader, 1);
 
 	if (list->pattern && byte == '|') {
 		reader->at++;
@@ -372,7 +271,7 @@ take_operator(struct list *list)
 		reader->at += next == '&';
 	} else if (byte == ';' && (next == ';' || next == '&')) {
 		reader->at++;
-		if (peek(reader, 0) == '&')
+		if (shell_reader_peek(reader, 0) == '&')
 			reader->at++;
 		list->pattern = list->cases > 0;
 	} else if (next == byte) {
@@ -400,9 +299,9 @@ take_open(struct list *list)
 		reader->at++;
 		return;
 	}
-	while (isspace((unsigned char)peek(reader, ahead)))
+	while (isspace((unsigned char)shell_reader_peek(reader, ahead)))
 		ahead++;
-	if (list->count <= 1 && peek(reader, ahead) == ')') {
+	if (list->count <= 1 && shell_reader_peek(reader, ahead) == ')') {
 		if (list->count == 1 && is_fork_bomb(reader, list->words[0].text))
 			reader->out->fork_bomb = true;
 		drop_command(list);
@@ -437,18 +336,18 @@ at_redirection(const struct shell_reader *reader)
 	size_t ahead = 0;
 	char next;
 
-	if (peek(reader, 0) == '&' && peek(reader, 1) == '>')
+	if (shell_reader_peek(reader, 0) == '&' && shell_reader_peek(reader, 1) == '>')
 		return true;
-	while (isdigit((unsigned char)peek(reader, ahead)))
+	while (isdigit((unsigned char)shell_reader_peek(reader, ahead)))
 		ahead++;
-	next = peek(reader, ahead);
-	return (next == '<' || next == '>') && peek(reader, ahead + 1) != '(';
+	next = shell_reader_peek(reader, ahead);
+	return (next == '<' || next == '>') && shell_reader_peek(reader, ahead + 1) != '(';
 }
 
 static void
 take_test_byte(struct list *list)
 {
-	if (strchr("&|()<>", peek(list->reader, 0)) != NULL)
+	if (strchr("&|()<>", shell_reader_peek(list->reader, 0)) != NULL)
 		list->reader->at++;
 	else
 		take_word(list);
@@ -462,17 +361,19 @@ shell_list_read(struct shell_reader *reader, char stop)
 	char byte;
 
 	list.last_redirection = &list.redirections;
-	for (skip_blanks(reader); reader->at < reader->length; skip_blanks(reader)) {
-		byte = peek(reader, 0);
+	for (shell_reader_skip_blanks(reader); reader->at < reader->length;
+	     shell_reader_skip_blanks(reader)) {
+		byte = shell_reader_peek(reader, 0);
 		if (byte == '#') {
-			while (reader->at < reader->length && peek(reader, 0) != '\n')
+			while (
+			    reader->at < reader->length && shell_reader_peek(reader, 0) != '\n')
 				reader->at++;
 		} else if (byte == '\n') {
 			take_newline(&list);
 		} else if (list.test) {
 			take_test_byte(&list);
 		} else if (at_redirection(reader)) {
-			while (isdigit((unsigned char)peek(reader, 0)))
+			while (isdigit((unsigned char)shell_reader_peek(reader, 0)))
 				reader->at++;
 			take_redirection(&list);
 		} else if (byte == ';' || byte == '&' || byte == '|') {

@@ -38,6 +38,16 @@ char *shell_words_copy(struct shell_words *words, const char *text, size_t lengt
 /* Adds an empty command to the list; returns its index. */
 size_t shell_words_add(struct shell_words *words);
 
+/* shell_redirection.c: the byte `ahead` of the position; NUL past the end. */
+char shell_reader_peek(const struct shell_reader *reader, size_t ahead);
+/* Goes over blanks and continued lines. */
+void shell_reader_skip_blanks(struct shell_reader *reader);
+/* Reads a redirection at "<" or ">", or "&" before one; NULL when no word follows. */
+struct shell_redirection *shell_redirection_read(struct shell_reader *reader);
+/* Reads the text of one here document, from the beginning of a line. */
+void
+shell_redirection_document(struct shell_reader *reader, const struct shell_pending *pending);
+
 /* shell_list.c: reads commands until `stop` (a closing parenthesis) or the end. */
 void shell_list_read(struct shell_reader *reader, char stop);
 /* Reads `length` bytes as commands of their own. */

@@ -244,7 +244,18 @@ find_shell_string(const struct shell_simple *command)
 	return 0;
 }
 
-/* What "echo …" or "printf …" writes into a shell. */
+/* Adds the here documents and here strings of a command as shell text. */
+static void
+add_documents(struct shell_words *words, size_t index)
+{
+	const struct shell_redirection *at;
+
+	for (at = words->commands[index].redirections; at != NULL; at = at->next)
+		if (at->kind == SHELL_REDIRECTION_TEXT)
+			add_text(words, index, at->word.text, strlen(at->word.text));
+}
+
+/* What "echo …", "printf …" or "cat <<END" writes into a shell. */
 static void
 add_written(struct shell_words *words, size_t index)
 {
@@ -256,13 +267,14 @@ add_written(struct shell_words *words, size_t index)
 	shell_words_program(&words->commands[writer], program, sizeof program);
 	if (strcmp(program, "echo") == 0 || strcmp(program, "printf") == 0)
 		add_joined(words, writer, 1);
+	else
+		add_documents(words, writer);
 }
 
 static void
 unwrap_shell(struct shell_words *words, size_t index)
 {
 	const struct shell_simple command = words->commands[index];
-	const struct shell_redirection *redirection;
 	size_t string = find_shell_string(&command);
 	const char *text;
 
@@ -271,26 +283,24 @@ unwrap_shell(struct shell_words *words, size_t index)
 		add_text(words, index, text, strlen(text));
 		return;
 	}
-	for (redirection = command.redirections; redirection != NULL;
-	     redirection = redirection->next)
-		if (redirection->kind == SHELL_REDIRECTION_TEXT)
-			add_text(words, index, redirection->word.text,
-			    strlen(redirection->word.text));
+	add_documents(words, index);
 	add_written(words, index);
 }
 
-/* find … -exec command … ; */
+/* find … -exec command … ; and fd … -x command … */
 static void
 unwrap_find(struct shell_words *words, size_t index)
 {
+	static const char *const options[] = {
+	    "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"};
 	const struct shell_simple command = words->commands[index];
-	size_t i, end;
+	size_t i, k, end;
 
 	for (i = 1; i < command.count; i++) {
-		const char *text = command.words[i].text;
-
-		if (strcmp(text, "-exec") != 0 && strcmp(text, "-execdir") != 0 &&
-		    strcmp(text, "-ok") != 0 && strcmp(text, "-okdir") != 0)
+		for (k = 0; k < COUNT(options); k++)
+			if (strcmp(command.words[i].text, options[k]) == 0)
+				break;
+		if (k == COUNT(options))
 			continue;
 		for (end = i + 1; end < command.count; end++)
 			if (strcmp(command.words[end].text, ";") == 0 ||
@@ -348,6 +358,17 @@ unwrap_other(struct shell_words *words, size_t index, const char *program)
 		}
 }
 
+/* trap [--] string signal … */
+static void
+unwrap_trap(struct shell_words *words, size_t index)
+{
+	const struct shell_simple command = words->commands[index];
+	size_t at = command.count > 1 && strcmp(command.words[1].text, "--") == 0 ? 2 : 1;
+
+	if (at + 1 < command.count)
+		add_text(words, index, command.words[at].text, strlen(command.words[at].text));
+}
+
 static void
 unwrap(struct shell_words *words, size_t index)
 {
@@ -368,9 +389,10 @@ unwrap(struct shell_words *words, size_t index)
 		unwrap_find(words, index);
 	else if (strcmp(program, "git") == 0)
 		unwrap_git(words, index);
-	else if (strcmp(program, "trap") == 0 && words->commands[index].count > 2)
-		add_text(words, index, words->commands[index].words[1].text,
-		    strlen(words->commands[index].words[1].text));
+	else if (strcmp(program, "fd") == 0 || strcmp(program, "fdfind") == 0)
+		unwrap_find(words, index);
+	else if (strcmp(program, "trap") == 0)
+		unwrap_trap(words, index);
 	for (i = 0; i < COUNT(others); i++)
 		if (strcmp(program, others[i]) == 0)
 			unwrap_other(words, index, program);

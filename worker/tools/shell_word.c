@@ -28,14 +28,6 @@ is_name_byte(char byte, bool first)
 	       (!first && isdigit((unsigned char)byte));
 }
 
-static char
-peek(const struct shell_reader *reader, size_t ahead)
-{
-	size_t at = reader->at + ahead;
-
-	return at < reader->length ? reader->text[at] : '\0';
-}
-
 static void
 give_up(struct shell_words *words, const char *problem)
 {
@@ -74,7 +66,7 @@ read_backquote(struct shell_reader *reader, struct draft *draft)
 	reader->at++;
 	while (reader->at < reader->length && reader->text[reader->at] != '`') {
 		byte = reader->text[reader->at];
-		if (byte == '\\' && strchr("`\\$", peek(reader, 1)) != NULL)
+		if (byte == '\\' && strchr("`\\$", shell_reader_peek(reader, 1)) != NULL)
 			byte = reader->text[++reader->at];
 		if (reader->at < reader->length)
 			buffer_append_byte(&inner, byte);
@@ -163,7 +155,7 @@ read_name(struct shell_reader *reader, struct draft *draft, bool quoted)
 	size_t length = 1;
 
 	if (is_name_byte(*name, true))
-		while (is_name_byte(peek(reader, 1 + length), false))
+		while (is_name_byte(shell_reader_peek(reader, 1 + length), false))
 			length++;
 	if (!known_name(draft, name, length, quoted)) {
 		draft->word->dynamic = true;
@@ -229,7 +221,7 @@ read_ansi_string(struct shell_reader *reader, struct draft *draft)
 static void
 read_dollar(struct shell_reader *reader, struct draft *draft, bool quoted)
 {
-	char next = peek(reader, 1);
+	char next = shell_reader_peek(reader, 1);
 	size_t arithmetic;
 
 	draft->any = true;
@@ -295,11 +287,11 @@ read_double_quotes(struct shell_reader *reader, struct draft *draft)
 			read_dollar(reader, draft, true);
 		} else if (byte == '`') {
 			read_backquote(reader, draft);
-		} else if (byte == '\\' && peek(reader, 1) == '\n') {
+		} else if (byte == '\\' && shell_reader_peek(reader, 1) == '\n') {
 			reader->at += 2;
 		} else {
 			if (byte == '\\' && reader->at + 1 < reader->length &&
-			    strchr("$`\"\\", peek(reader, 1)) != NULL)
+			    strchr("$`\"\\", shell_reader_peek(reader, 1)) != NULL)
 				byte = reader->text[++reader->at];
 			buffer_append_byte(&draft->text, byte);
 			reader->at++;
@@ -311,7 +303,7 @@ read_double_quotes(struct shell_reader *reader, struct draft *draft)
 static void
 read_escape(struct shell_reader *reader, struct draft *draft)
 {
-	char next = peek(reader, 1);
+	char next = shell_reader_peek(reader, 1);
 
 	reader->at += 2;
 	if (reader->at > reader->length)
@@ -327,7 +319,7 @@ read_escape(struct shell_reader *reader, struct draft *draft)
 static void
 read_plain(struct shell_reader *reader, struct draft *draft)
 {
-	char byte = reader->text[reader->at], next = peek(reader, 1);
+	char byte = reader->text[reader->at], next = shell_reader_peek(reader, 1);
 	bool first = draft->text.length == 0 && !draft->word->quoted;
 
 	if (strchr("*?[", byte) != NULL || (byte == '{' && !first))
@@ -364,7 +356,8 @@ shell_word_read(struct shell_reader *reader, struct shell_word *word)
 	memset(word, 0, sizeof *word);
 	while (reader->at < reader->length && !draft.ended) {
 		byte = reader->text[reader->at];
-		if ((byte == '<' || byte == '>') && peek(reader, 1) == '(' && !draft.any) {
+		if ((byte == '<' || byte == '>') && shell_reader_peek(reader, 1) == '(' &&
+		    !draft.any) {
 			reader->at += 2;
 			draft.any = true;
 			read_substitution(reader, &draft);
