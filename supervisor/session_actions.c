@@ -350,6 +350,7 @@ end_turn(struct session *session, const struct session_detail *detail)
 static void
 fail_turn(struct session *session, const struct session_detail *detail)
 {
+	session->turn.again = false;
 	session_answer_turn_failed(session, detail->code, detail->message, detail->data,
 	    detail->data_length);
 	become_idle(session);
@@ -359,6 +360,7 @@ static void
 end_cancelled(struct session *session, const struct session_detail *detail)
 {
 	(void)detail;
+	session->turn.again = false;
 	if (session->turn.pending != NULL)
 		session_answer_turn(session, STOP_REASON_CANCELLED, NULL, 0);
 	/* One that is being ended takes no further turn: what waits is for its successor. */
@@ -423,6 +425,7 @@ turn_died(struct session *session, const struct session_detail *detail)
 static void
 cancel_died(struct session *session, const struct session_detail *detail)
 {
+	session->turn.again = false;
 	if (session->turn.pending != NULL)
 		session_answer_turn(session, STOP_REASON_CANCELLED, NULL, 0);
 	session_fail_calls(session, detail->cause);

@@ -43,7 +43,7 @@ static LIST_HEAD(, worker_process) fake_workers;
 static bool fake_start_fails; /* worker_start() fails with EAGAIN */
 static size_t fake_started, fake_checks, fake_stops;
 
-/* What supervisor.c and worker_process.c offer to the handlers. */
+/* What stop.c and worker_process.c offer to the handlers. */
 
 void
 supervisor_check_stop(struct supervisor *supervisor)
@@ -131,13 +131,19 @@ worker_stop(struct worker_process *worker, enum stop_cause cause, int64_t term_m
 }
 
 void
-worker_violation(struct worker_process *worker, const char *text)
+worker_reject(struct worker_process *worker, enum stop_cause cause, const char *text)
 {
 	if (worker->violated)
 		return;
 	worker->violated = true;
-	worker->cause = STOP_PROTOCOL_VIOLATION;
+	worker->cause = cause;
 	strncpy(worker->reason, text, sizeof worker->reason - 1);
+}
+
+void
+worker_violation(struct worker_process *worker, const char *text)
+{
+	worker_reject(worker, STOP_PROTOCOL_VIOLATION, text);
 }
 
 bool
@@ -335,7 +341,9 @@ fake_new(void)
 	supervisor->writer = client_writer_new(supervisor->base, out[0], &writer_callbacks, fake);
 	supervisor->pending = pending_table_new(supervisor->writer);
 	supervisor->requests = client_request_table_new(supervisor->writer);
+	supervisor->session_worker = worker_dispatch_callbacks();
 	supervisor->sessions = session_table_new();
+	supervisor->session_worker = worker_dispatch_callbacks();
 	supervisor->spare = spare_new(supervisor->base, NULL);
 	supervisor->reader = client_reader_new(supervisor->base, in[0], &reader_callbacks, fake);
 	return fake;

@@ -214,7 +214,7 @@ test_params(void **state)
 		{ CALL("session/new", "{\"mcpServers\":[]}"),
 		    PARAMS("cwd is missing or not a string", "field", "cwd") },
 		{ CALL("session/new", "{\"cwd\":\"relative\",\"mcpServers\":[]}"),
-		    PARAMS("cwd must be an absolute path", "field", "cwd") },
+		    PARAMS("cwd must be an absolute path: relative", "field", "cwd") },
 		{ CALL("session/new", "{\"cwd\":\"/\\u0000\"}"),
 		    PARAMS("cwd is missing or not a string", "field", "cwd") },
 		{ CALL("session/new", "{\"cwd\":\"/\",\"mcpServers\":{}}"),

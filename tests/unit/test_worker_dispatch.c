@@ -242,7 +242,6 @@ test_bad_hello(void **state)
 	wire_put_u32(&payload, MESSAGE_PROTOCOL_VERSION + 1);
 	wire_put_u32(&payload, (uint32_t)fixture->worker->pid);
 	fake_say(fixture->worker, TO_SUPERVISOR_HELLO, 0, 0, payload.data, payload.length);
-	assert_true(fixture->worker->stopping);
 	assert_int_equal(fixture->worker->cause, STOP_VERSION);
 	fake_ready(fixture->worker, "", "{}"); /* too late */
 	expect(fixture, "");
@@ -401,7 +400,9 @@ test_hostile_messages(void **state)
 		if (!fixture->worker->violated)
 			fail_msg("row %zu was taken", i);
 		expect(fixture, "");
-		fake_die(fixture->worker, "ended after a protocol violation");
+		/* A prompt of which a worker said nothing is given to a second one. */
+		while ((fixture->worker = fixture->session->worker) != NULL)
+			fake_die(fixture->worker, "ended after a protocol violation");
 		expect_part(fixture, "\"id\":1,\"error\":{\"code\":-32603");
 		assert_true(pending_table_empty(fixture->fake->supervisor.pending));
 		tear_down(state);
@@ -603,6 +604,8 @@ test_death_in_a_turn(void **state)
 	struct worker_process *old = fixture->worker;
 
 	fake_say(old, TO_SUPERVISOR_SESSION_STATE, 0, 0, "{\"mode\":\"plan\"}", 15);
+	fake_say(old, TO_SUPERVISOR_TEXT, 0, 1, TEXT, sizeof TEXT - 1);
+	forget(fixture);
 	prompt(fixture, 2);
 	fake_die(old, "crashed by signal 11 (Segmentation fault)");
 	expect_part(fixture, "\"id\":1,\"error\":{\"code\":-32603,\"message\":\"The session's worker "
@@ -616,6 +619,32 @@ test_death_in_a_turn(void **state)
 	assert_int_equal(fixture->worker->last.turn, 2);
 	fake_turn_done(fixture->worker, 2, STOP_REASON_END_TURN);
 	expect_part(fixture, "\"id\":2,\"result\"");
+}
+
+/* A worker that died before it said anything about its turn: the prompt runs once again. */
+static void
+test_death_before_a_word(void **state)
+{
+	struct fixture *fixture = *state;
+
+	prompt(fixture, 2);
+	fake_die(fixture->worker, "was killed by signal 9 (Killed)");
+	expect(fixture, "");
+	fixture->worker = fixture->session->worker;
+	fake_hello(fixture->worker);
+	fake_ready(fixture->worker, "", "{}");
+	expect_told(fixture, "TO_WORKER_SETUP\nTO_WORKER_TURN_START\n");
+	fake_die(fixture->worker, "was killed by signal 9 (Killed)");
+	expect_part(fixture, "\"id\":1,\"error\":{\"code\":-32603");
+	fixture->worker = fixture->session->worker;
+	fake_hello(fixture->worker);
+	fake_ready(fixture->worker, "", "{}");
+	fake_failure(fixture->worker, TO_SUPERVISOR_TURN_FAILED, 0, 3, -32603, "x", "");
+	expect_part(fixture, "\"id\":2,\"error\":{\"code\":-32603");
+	prompt(fixture, 3); /* the next one has its own second try */
+	fake_die(fixture->worker, "was killed by signal 9 (Killed)");
+	expect(fixture, "");
+	assert_int_equal(fixture->session->state, SESSION_STARTING);
 }
 
 static void
@@ -644,6 +673,8 @@ test_no_successor(void **state)
 	fake_start_fails = true;
 	prompt(fixture, 2);
 	fake_die(fixture->worker, "crashed");
+	fake_run(fixture->fake);
+	assert_non_null(strstr(buffer_text(&fixture->fake->got), "\"id\":1,\"error\""));
 	expect_part(fixture, "\"id\":2,\"error\":{\"code\":-32603,\"message\":\"No worker could be "
 			     "started\"");
 	prompt(fixture, 3);
@@ -969,6 +1000,7 @@ main(void)
 		ROW_TURN(test_cancel_request),
 		ROW_TURN(test_queue),
 		ROW_TURN(test_death_in_a_turn),
+		ROW_TURN(test_death_before_a_word),
 		ROW(test_death_when_idle),
 		ROW_TURN(test_no_successor),
 		ROW(test_calls),

@@ -180,6 +180,8 @@ command_view_path(const struct command_view *view, const struct shell_word *word
 	if (word->dynamic || *text == '\0')
 		return NULL;
 	if (*text == SHELL_WORDS_HOME) {
+		if (view->context->user_home == NULL)
+			return NULL;
 		append_components(&path, view->context->user_home);
 		text++;
 	} else if (*text != '/') {

@@ -11,7 +11,7 @@
 #define SHELL_COMMANDS_MAX 20000 /* simple commands that are looked at */
 /* Bytes that may be read again because they are strings for a shell: so many times the
  * command's length, and some more. */
-#define SHELL_AGAIN_TIMES 8
+#define SHELL_AGAIN_TIMES 3
 #define SHELL_AGAIN_MORE 65536
 /* Stands in a word for the output of a substitution, whose commands are in the list. */
 #define SHELL_UNKNOWN_TEXT "$(:)"
