@@ -32,17 +32,25 @@ struct shell_reader {
 	size_t pending_count;
 };
 
-/* Memory that lives as long as the words. */
+/* A word holds substitutions, and these hold lists of commands: the calls upward from
+ * shell_word.c, registered by shell_words.c. */
+struct shell_upward {
+	void (*read_list)(struct shell_reader *reader, char stop);
+	void (*read_text)(
+	    struct shell_words *words, const char *text, size_t length, unsigned depth);
+};
+
+/* shell_reader.c: memory that lives as long as the words. */
 void *shell_words_allocate(struct shell_words *words, size_t size);
 char *shell_words_copy(struct shell_words *words, const char *text, size_t length);
 /* Adds an empty command to the list; returns its index. */
 size_t shell_words_add(struct shell_words *words);
 
-/* shell_redirection.c: the byte `ahead` of the position; NUL past the end. */
+/* The byte `ahead` of the position; NUL past the end. */
 char shell_reader_peek(const struct shell_reader *reader, size_t ahead);
 /* Goes over blanks and continued lines. */
 void shell_reader_skip_blanks(struct shell_reader *reader);
-/* Reads a redirection at "<" or ">", or "&" before one; NULL when no word follows. */
+/* shell_redirection.c: reads a redirection at "<" or ">", or "&" before one; NULL when no word follows. */
 struct shell_redirection *shell_redirection_read(struct shell_reader *reader);
 /* Reads the text of one here document, from the beginning of a line. */
 void

@@ -9,30 +9,6 @@
 #include <ctype.h>
 #include <string.h>
 
-char
-shell_reader_peek(const struct shell_reader *reader, size_t ahead)
-{
-	size_t at = reader->at + ahead;
-
-	return at < reader->length ? reader->text[at] : '\0';
-}
-
-void
-shell_reader_skip_blanks(struct shell_reader *reader)
-{
-	char byte;
-
-	while (reader->at < reader->length) {
-		byte = shell_reader_peek(reader, 0);
-		if (byte == '\\' && shell_reader_peek(reader, 1) == '\n')
-			reader->at += 2;
-		else if (byte == ' ' || byte == '\t' || byte == '\r')
-			reader->at++;
-		else
-			break;
-	}
-}
-
 static void
 want_document(struct shell_reader *reader, struct shell_redirection *redirection,
     bool strip_tabs, bool literal)

@@ -47,7 +47,7 @@ read_substitution(struct shell_reader *reader, struct draft *draft)
 		return;
 	}
 	reader->depth++;
-	shell_list_read(reader, ')');
+	reader->out->up->read_list(reader, ')');
 	reader->depth--;
 	if (draft->word->inner_end == 0)
 		draft->word->inner = first;
@@ -78,7 +78,7 @@ read_backquote(struct shell_reader *reader, struct draft *draft)
 	} else {
 		reader->at++;
 	}
-	shell_list_read_text(reader->out, buffer_text(&inner), inner.length, reader->depth + 1);
+	reader->out->up->read_text(reader->out, buffer_text(&inner), inner.length, reader->depth + 1);
 	if (draft->word->inner_end == 0)
 		draft->word->inner = first;
 	draft->word->inner_end = reader->out->count;

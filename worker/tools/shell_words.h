@@ -65,6 +65,7 @@ struct shell_words {
 	const char *problem; /* why it could not be read to the end; NULL = it was */
 	bool fork_bomb;	     /* a function that does nothing but start itself twice */
 	/* Private. */
+	const struct shell_upward *up;
 	size_t budget; /* bytes that may still be read */
 	size_t room;
 	void **blocks;
