@@ -96,7 +96,7 @@ client_request_send(struct client_request_table *table, struct session *session,
 
 	if (request == NULL)
 		return -1;
-	/* Some clients decode only 32-bit ids (acp.md 1.2). */
+	/* Some clients decode only 32-bit ids (known from JetBrains' client). */
 	table->last_id = table->last_id == INT_MAX ? 1 : table->last_id + 1;
 	request->session = session;
 	request->worker_request = worker_request;

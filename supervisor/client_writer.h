@@ -11,7 +11,7 @@
 struct client_writer;
 struct event_base;
 
-/* Above this many waiting bytes workers are not read any more (DESIGN 3). */
+/* Above this many waiting bytes workers are not read any more (ARCHITECTURE.md). */
 #define CLIENT_WRITER_HIGH (4u * 1024 * 1024)
 #define CLIENT_WRITER_LOW (1u * 1024 * 1024)
 /* Above this many the client itself is not read any more. */

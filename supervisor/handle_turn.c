@@ -15,7 +15,7 @@
 
 /* A longer prompt is never a slash command that acts at once. */
 #define COMMAND_MAX 65536
-/* Bytes of prompts that wait in all sessions together (DESIGN 3). */
+/* Bytes of prompts that wait in all sessions together (ARCHITECTURE.md). */
 #define WAITING_MAX (128u * 1024 * 1024)
 
 /* The array has at least one element: something but blanks stands after the bracket. */

@@ -34,7 +34,7 @@ static const struct method methods[] = {
 };
 
 /* An id that can be echoed bit by bit: a string, an integer, or null. A number with a
- * fraction or an exponent, or beyond 64 bits, is refused (acp.md 1.2). */
+ * fraction or an exponent, or beyond 64 bits, is refused (known from JetBrains' client). */
 static bool
 valid_id(const char *id, size_t length)
 {

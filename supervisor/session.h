@@ -19,7 +19,7 @@
 struct event;
 struct worker_process;
 
-/* Limits of what waits behind a turn (DESIGN 3). */
+/* Limits of what waits behind a turn (ARCHITECTURE.md). */
 #define SESSION_PROMPTS_MAX 16
 #define SESSION_BYTES_MAX (64u * 1024 * 1024)
 /* Tool cards of one turn that may be open at a time. */

@@ -12,7 +12,7 @@ struct session;
 struct supervisor;
 struct supervisor_options;
 
-/* Most that a session's set-up may take (DESIGN 2). */
+/* Most that a session's set-up may take (ARCHITECTURE.md). */
 #define SESSION_SETUP_MAX (256u * 1024)
 
 /* Keeps the set-up of a session from the params of session/new. The closing brace is left to

@@ -27,7 +27,7 @@ struct worker_callbacks {
 	void (*gone)(struct worker_process *worker, const char *cause, void *arg);
 };
 
-/* How long a worker may take, in milliseconds (DESIGN 3, stop times). */
+/* How long a worker may take, in milliseconds (ARCHITECTURE.md, stop times). */
 #define WORKER_SETUP_MS 5000
 #define WORKER_CANCEL_ANSWER_MS 250
 #define WORKER_CANCEL_TERM_MS 1000

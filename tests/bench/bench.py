@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what DESIGN promises and prints it as a Markdown table: start, session/new, our share of a
+"""Measures what the budgets promise and prints it as a Markdown table: start, session/new, our share of a
 turn, CPU per delta, memory, cancel, the death of one worker of many.
 
     tests/bench/bench.py [--build DIR] [--quick] [--only WORD] [--json FILE]

@@ -110,7 +110,7 @@ class Phases(CrashTest):
         self.assert_usable(server, agent, session)
 
     def test_while_cancelling(self):
-        """DESIGN 3: in CANCELLING every end means cancelled"""
+        """in CANCELLING every end means cancelled"""
         server, agent, session = self.start([model.delta("x"), model.HANG])
         request = agent.prompt_start(session, "go")
         agent.wait_text(session, "x")
@@ -152,7 +152,7 @@ class Phases(CrashTest):
         self.assertEqual(agent.turn(agent.new_session(self.work)), "end_turn")
 
     def test_catalogue_worker(self):
-        """DESIGN 2: it is replaced"""
+        """it is replaced"""
         self.model()
         agent = self.agent()
         for pid, line in agent.workers().items():

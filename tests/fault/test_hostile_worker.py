@@ -134,7 +134,7 @@ class AtTheStart(HostileTest):
 
     @within(90)
     def test_silent(self):
-        """DESIGN 3: HELLO, SETUP, READY within 5 s"""
+        """HELLO, SETUP, READY within 5 s"""
         started = time.monotonic()
         self.refused("silent", 20)
         self.assertLess(time.monotonic() - started, 18)

@@ -183,7 +183,7 @@ class Desktop(AcpTest):
         self.assertNotIn("canary", output)
 
     def test_dotenv_of_the_folder_is_not_read(self):
-        """DESIGN 7: a hostile repository does not redirect the model"""
+        """a hostile repository does not redirect the model"""
         other = model.ModelServer()
         self.servers.append(other)
         self.put(".env", f"OPENAI_BASE_URL={other.base_url}\nHERMES_MODEL=evil\n")

@@ -250,7 +250,7 @@ class Paths(AcpTest):
             self.assertEqual(file.read(), "safe\n")
 
     def test_plan_mode_changes_nothing(self):
-        """DESIGN 8: plan is read only"""
+        """plan is read only"""
         self.put("a.txt", "one\n")
         self.edit_in_mode(
             model.call("write_file", path="a.txt", content="two\n"), model.run("echo x > b.txt"),
@@ -335,7 +335,7 @@ class Cards(AcpTest):
         self.assertEqual(len(agent.permissions), 1)
 
     def test_reject_always_is_remembered(self):
-        """DESIGN 7: the same question is refused for the rest of the session"""
+        """the same question is refused for the rest of the session"""
         os.mkdir(self.path("A"))
         _server, agent, session = self.start(model.run("rm -rf A"), model.run("rm -rf A"),
                                              model.say("ok"))

@@ -140,7 +140,7 @@ class Scripts(AcpTest):
         self.assertIn("sentence.", agent.text(session))
 
     def test_crash_for_ever(self):
-        """DESIGN 4: past the budget -32603 with the cause; the session stays loadable"""
+        """past the budget -32603 with the cause; the session stays loadable"""
         content = {"replies": [{"match": "again", "rounds": [[{"text": "fine"}]]}],
                    "default": {"rounds": [[{"text": "x"}, {"fault": {"signal": "SEGV"}}]] * 9}}
         agent = self.rehearsal(content, "--allow-faults")

@@ -249,7 +249,7 @@ class Output(TerminalTest):
         json.loads(self.server.last.result)
 
     def test_state_carries_over(self):
-        """hermes-core 4.1: cd and exports persist"""
+        """cd and exports persist"""
         os.mkdir(self.path("sub"))
         self.run_command("cd sub; export MINE=4711")
         result, _card, _took = self.run_command("pwd; echo $MINE")

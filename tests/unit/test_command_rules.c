@@ -47,7 +47,7 @@ make_context(void)
 #define REDIRECT "overwrite system file via redirection"
 
 static const struct row rows[] = {
-    /* field reports, B20: the first list */
+    /* Reported by users: what has to ask (case B20). */
     {COMMAND_ASK, R, "rm -rf T"},
     {COMMAND_ASK, R, "rm -rf \\\nT"},
     {COMMAND_ASK, R, "r\\m -rf T"},

@@ -17,7 +17,7 @@ struct turn;
 
 struct agent_limits {
 	int64_t requests;	 /* model requests in a turn (agent.max_turns, 90) */
-	int64_t result_characters; /* of one tool result (hermes-core 4.1: 100,000) */
+	int64_t result_characters; /* of one tool result (as in Hermes: 100,000) */
 };
 
 struct agent {
@@ -41,7 +41,7 @@ struct agent {
 };
 
 /* Tokens in the context now: as the provider told, else estimated at 4 characters each
- * (hermes-core 3.9). */
+ * (as in Hermes). */
 int64_t agent_context_tokens(const struct agent *agent);
 
 /* Starts a turn with a user message (taken over). Its end is told by output.finished(). */

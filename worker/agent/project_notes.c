@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Read at most this much, show at most that much: 70 % from the head and 20 % from the tail
- * of a longer file (hermes-core 3.15). */
+ * of a longer file (as in Hermes). */
 #define READ_MAX (1024 * 1024)
 #define SHOW_MAX 20000
 

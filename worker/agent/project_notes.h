@@ -11,7 +11,7 @@
 char *project_notes_read(const char *path);
 /* Appends the first notes file that is found for a folder, with its name; nothing when there
  * is none. Names in order: .hermes.md, HERMES.md, AGENTS.md, CLAUDE.md, .cursorrules; folders
- * from `cwd` up to the root of its git repository (hermes-core 3.15). */
+ * from `cwd` up to the root of its git repository (as in Hermes). */
 void project_notes_append(const char *cwd, struct buffer *prompt);
 
 #endif

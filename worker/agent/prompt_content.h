@@ -7,7 +7,7 @@
 #include "common/buffer.h"
 #include "common/json.h"
 
-/* Most that is taken of a linked or embedded file (hermes-adapter 8.1). */
+/* Most that is taken of a linked or embedded file (as in Hermes). */
 #define PROMPT_FILE_MAX (512 * 1024)
 
 /* Builds the content: a string when every block is text, else an array of parts. Linked files

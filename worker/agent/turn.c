@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A save is due after this time of streaming (DESIGN 4). */
+/* A save is due after this time of streaming (ARCHITECTURE.md). */
 #define SAVE_MS 2000
 #define INTERNAL_ERROR (-32603)
 

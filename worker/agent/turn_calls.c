@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads that run beside each other (hermes-core 3.8). */
+/* Reads that run beside each other (as in Hermes). */
 #define PARALLEL_MAX 8
 
 enum call_state {

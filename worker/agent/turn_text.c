@@ -13,7 +13,7 @@
 
 /* Longest piece, so that lines stay below 60 KiB even when every byte is escaped. */
 #define PIECE_MAX (8 * 1024)
-/* A save is due after this many shown bytes (DESIGN 4). */
+/* A save is due after this many shown bytes (ARCHITECTURE.md). */
 #define SAVE_BYTES (1024 * 1024)
 
 static void

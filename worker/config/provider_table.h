@@ -38,7 +38,7 @@ const struct provider_row *provider_table_by_key(const char *variable);
 /* True for names of providers that exist elsewhere but need more than an API key; *reason
  * says what, as a phrase. */
 bool provider_table_unsupported(const char *name, const char **reason);
-/* The dialect by the URL alone (hermes-core 2.8): a constant name. */
+/* The dialect by the URL alone (as in Hermes): a constant name. */
 const char *provider_table_mode_by_url(const char *url);
 /* True when this program speaks the dialect. */
 bool provider_table_mode_supported(const char *api_mode);

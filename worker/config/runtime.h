@@ -34,7 +34,7 @@ int runtime_resolve(const struct configuration *configuration, const char *provi
 /* The runtime of the rehearsal provider; always succeeds. */
 void runtime_rehearsal(const char *file, bool faults, struct runtime *runtime);
 void runtime_clear(struct runtime *runtime);
-/* Context window of a model by its name (hermes-core 3.9: longest substring; 256,000). */
+/* Context window of a model by its name (as in Hermes: longest substring; 256,000). */
 int64_t runtime_context_length(const char *model);
 
 #endif

@@ -292,7 +292,7 @@ may_choose(const struct configuration *configuration)
 	return false;
 }
 
-/* "auto" (hermes-core 2.7). */
+/* "auto" (as in Hermes). */
 static int
 choose_freely(struct runtime_choice *choice, struct buffer *error)
 {

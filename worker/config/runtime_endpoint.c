@@ -15,7 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define KEY_MIN 4 /* hermes-core 2.2 */
+#define KEY_MIN 4 /* as in Hermes */
 
 static const char *
 member_of(struct json_object *block, const char *const *names)

@@ -21,7 +21,7 @@ struct runtime_choice {
 	bool own_variable; /* base_url came from the provider's own variable */
 };
 
-/* Chooses the provider (hermes-core 2.7). `provider` may be NULL. */
+/* Chooses the provider (as in Hermes). `provider` may be NULL. */
 int runtime_choice_make(const struct configuration *configuration, const char *provider,
     struct runtime_choice *choice, struct buffer *error);
 void runtime_choice_clear(struct runtime_choice *choice);

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Seconds, hermes-core 2.4. The time for a connection is our own number. */
+/* Seconds, as in Hermes. The time for a connection is our own number. */
 #define CONNECT_SECONDS 30
 #define SILENCE_SECONDS 90
 #define SILENCE_LOCAL_SECONDS 900

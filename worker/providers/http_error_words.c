@@ -23,7 +23,7 @@ enum scope {
 	IN_SERVER = 8	   /* 5xx */
 };
 
-/* The first row that fits counts. Phrases of hermes-core's overflow list, lower case. */
+/* The first row that fits counts. Phrases of Hermes' overflow list, lower case. */
 static const struct {
 	const char *phrase;
 	unsigned scope;

@@ -6,7 +6,7 @@
 
 #include "worker/providers/provider.h"
 
-#define RETRY_ATTEMPTS 3	 /* tries in all (hermes-core 3.5) */
+#define RETRY_ATTEMPTS 3	 /* tries in all (as in Hermes) */
 #define RETRY_TOLD_MAX_MS 600000 /* most that a server's wish is waited for */
 #define RETRY_NOTICE_MS 2000	 /* longer waits are announced */
 

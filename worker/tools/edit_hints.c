@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define SNIPPET_MAX 160 /* bytes shown of a line */
-#define SPANS_SHOWN 5	/* hermes-core 4.5 */
+#define SPANS_SHOWN 5	/* as in Hermes */
 #define SECTIONS_SHOWN 3
 #define SECTION_LINES 7
 #define COMPARED_MAX 2000000  /* bytes of the text that are compared for likeness */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 /* True when at least 60 % of the lines that are not blank (and at least `least`) look like
- * output of read_file, "12|text", with ascending numbers (hermes-core 4.4). */
+ * output of read_file, "12|text", with ascending numbers (as in Hermes). */
 bool edit_hints_numbered(const struct edit_text *text, size_t least);
 /* Appends why `old` is not in `text` and the sections that are most like it. */
 void edit_hints_missing(

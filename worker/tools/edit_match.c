@@ -18,7 +18,7 @@
 
 #define ALREADY_MIN                                                                            \
 	8 /* bytes, blanks aside, that a new text needs to count as applied                    \
-	   * (hermes-core 4.5) */
+	   * (as in Hermes) */
 
 struct strategy {
 	const char *name;

@@ -1,5 +1,5 @@
 /*
- * The table of exit statuses (hermes-core 4.1).
+ * The table of exit statuses (as in Hermes).
  */
 #include <config.h>
 

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#define FENCED_TEXT_MAX 5000 /* characters that a card shows (hermes-adapter 7.6) */
+#define FENCED_TEXT_MAX 5000 /* characters that a card shows (as in Hermes) */
 
 /* Appends `text` between fences that are longer than any run of backticks in it. `language`
  * may be "". What is longer than `limit` characters is cut, with a note below the block that

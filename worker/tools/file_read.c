@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT_MAX 2000 /* lines of one call (hermes-core 4.3) */
+#define LIMIT_MAX 2000 /* lines of one call (as in Hermes) */
 
 struct read_state {
 	struct path_target target;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#define FILE_STAMPS_MAX 1000 /* the oldest goes (hermes-core 4.3) */
+#define FILE_STAMPS_MAX 1000 /* the oldest goes (as in Hermes) */
 
 struct file_stamps;
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LINE_CHARACTERS_MAX 2000     /* of one line (hermes-core 4.3) */
+#define LINE_CHARACTERS_MAX 2000     /* of one line (as in Hermes) */
 #define WINDOW_CHARACTERS_MAX 100000 /* of all of them, likewise */
 #define WINDOW_PLAIN_MAX 8192	     /* bytes that are kept for the card */
 

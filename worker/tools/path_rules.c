@@ -46,7 +46,7 @@ static const char operating_system[] = "a part of the operating system";
 static const char device[] = "a device";
 static const char process[] = "the memory or environment of a process";
 
-/* hermes-core 4.3 (never read), 4.4 (never written), and the sensitive ones of the ACP
+/* As in Hermes: what is never read, what is never written, and the sensitive ones of the ACP
  * adapter, made wider: its list had five names. */
 static const struct path_rule rules[] = {
     {RULE_COMPONENT, ".git", PATH_SENSITIVE, repository},

@@ -289,7 +289,7 @@ path_places_clear(struct path_places *places)
 	memset(places, 0, sizeof *places);
 }
 
-/* HERMES_WRITE_SAFE_ROOT, a list of folders, confines all writing (hermes-core 4.4). */
+/* HERMES_WRITE_SAFE_ROOT, a list of folders, confines all writing (as in Hermes). */
 static bool
 is_confined_out(const char *path)
 {

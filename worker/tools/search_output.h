@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SEARCH_LINE_MAX 500 /* characters of a line that are kept (hermes-core 4.6) */
+#define SEARCH_LINE_MAX 500 /* characters of a line that are kept (as in Hermes) */
 
 enum search_form {
 	SEARCH_PATHS,  /* path NUL */

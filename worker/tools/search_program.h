@@ -14,7 +14,7 @@ struct ignore_rules;
 struct subprocess;
 struct tool_context;
 
-#define SEARCH_TIME_MS 60000 /* hermes-core 4.6 */
+#define SEARCH_TIME_MS 60000 /* as in Hermes */
 
 struct search_program {
 	/* Wanted; the strings of the query are borrowed. */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a card shows (hermes-adapter 7.6). */
+/* What a card shows (as in Hermes). */
 #define CARD_FILES 20
 #define CARD_MATCHES 12
 #define CARD_SNIPPET 300

@@ -7,7 +7,7 @@
 struct json_object;
 struct tool_context;
 
-#define SIMILAR_NAMES_MAX 5 /* hermes-core 4.3 */
+#define SIMILAR_NAMES_MAX 5 /* as in Hermes */
 
 /* Paths (as path_rules_shown() gives them) of up to five entries beside `path` whose names are
  * like its last component, best first. An array, perhaps empty; owned by the caller. */

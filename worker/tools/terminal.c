@@ -26,7 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TIMEOUT_DEFAULT 180 /* seconds (hermes-core 4.1) */
+#define TIMEOUT_DEFAULT 180 /* seconds (as in Hermes) */
 #define TIMEOUT_MAX 600
 #define PROGRESS_MS 100	    /* between two updates of the card */
 #define PROGRESS_BYTES 8192 /* of output that a running card shows */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* Characters of the whole text, notice included, and how they are shared out
- * (hermes-core 4.1: 50,000, 40 % and 60 %). */
+ * (as in Hermes: 50,000, 40 % and 60 %). */
 #define TERMINAL_OUTPUT_MAX 50000
 #define TERMINAL_OUTPUT_HEAD 20000
 #define TERMINAL_OUTPUT_TAIL 30000

@@ -55,7 +55,7 @@ struct text_sample {
 	const char *type; /* binary: "PNG image"; NULL when it is not known */
 };
 
-#define TEXT_SAMPLE 1000 /* bytes that are looked at (hermes-core 4.3) */
+#define TEXT_SAMPLE 1000 /* bytes that are looked at (as in Hermes) */
 
 /* Opens a regular file for reading without ever waiting and without following a link in the
  * last component; -1 with a sentence in `error`. */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TODO_ITEMS_MAX 256    /* hermes-core 4.7 */
+#define TODO_ITEMS_MAX 256    /* as in Hermes */
 #define TODO_CONTENT_MAX 4000 /* characters of one item, likewise */
 
 struct todo_list;

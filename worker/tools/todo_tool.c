@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define SHOWN_DEPTH 4 /* levels of indentation on the card (hermes-adapter 7.6) */
+#define SHOWN_DEPTH 4 /* levels of indentation on the card (as in Hermes) */
 
 static const char *const marks[TODO_STATUS_COUNT] = {
     [TODO_PENDING] = "[ ]",

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #define UNIFIED_DIFF_CONTEXT 3	    /* lines around a change */
-#define UNIFIED_DIFF_MAX 60000u	    /* bytes; below the ceiling of a result (hermes-core 4.0) */
+#define UNIFIED_DIFF_MAX 60000u	    /* bytes; below the ceiling of a result (as in Hermes) */
 #define UNIFIED_DIFF_LINE_MAX 2000u /* bytes shown of one line */
 
 /* One side; `text` NULL: there is no such file ("/dev/null"). */
