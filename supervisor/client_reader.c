@@ -254,7 +254,7 @@ client_line_string(const struct client_line *line, enum client_part part)
 	size_t length;
 
 	text = client_line_part(line, part, &length);
-	if (text == NULL || text[0] != '"')
+	if (text == NULL || text[0] != '"' || length > CLIENT_PARSE_MAX)
 		return NULL;
 	value = json_parse(text, length, &reason);
 	if (json_object_is_type(value, json_type_string) &&

@@ -16,6 +16,9 @@ struct event_base;
 /* Longest line that is taken; a longer one is refused and skipped. */
 #define CLIENT_LINE_MAX (64u * 1024 * 1024)
 
+/* Longest text of a client that is parsed in this process; what is longer is passed on. */
+#define CLIENT_PARSE_MAX (1024u * 1024)
+
 /* The parts of a line that the supervisor has to know. */
 enum client_part {
 	PART_JSONRPC,

@@ -92,7 +92,7 @@ handle_initialize(struct supervisor *supervisor, const struct call *call)
 	const char *reason;
 	bool valid;
 
-	params = call->params_length <= 1024 * 1024
+	params = call->params_length <= CLIENT_PARSE_MAX
 	    ? json_parse(call->params, call->params_length, &reason)
 	    : NULL;
 	version = json_member(params, "protocolVersion");
@@ -125,7 +125,9 @@ handle_authenticate(struct supervisor *supervisor, const struct call *call)
 	const char *reason, *method;
 	bool terminal, known;
 
-	params = json_parse(call->params, call->params_length, &reason);
+	params = call->params_length <= CLIENT_PARSE_MAX
+	    ? json_parse(call->params, call->params_length, &reason)
+	    : NULL;
 	method = json_member_string(params, "methodId");
 	terminal = method != NULL && strcasecmp(method, SETUP_METHOD) == 0;
 	known = method != NULL &&

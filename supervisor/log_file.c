@@ -37,6 +37,8 @@ open_file(void)
 	const char *home = getenv("HERMES_HOME"), *user = getenv("HOME");
 	char folder[PATH_MAX - 32], path[PATH_MAX];
 
+	if (home != NULL && home[0] != '\0' && home[0] != '/')
+		return -1; /* where it leads is not for this process to find out */
 	if (home != NULL && home[0] == '/')
 		snprintf(folder, sizeof folder, "%s", home);
 	else if (user != NULL && user[0] == '/')

@@ -35,6 +35,7 @@ struct worker_process {
 	struct event *term_timer, *kill_timer, *over;
 	pid_t pid;
 	uint32_t generation;
+	uint64_t seen; /* rows of messages that come once and have come */
 	int status;
 	enum stop_cause cause;
 	bool ended, reaped, farewell, refused;
@@ -106,6 +107,22 @@ check_over(struct worker_process *worker)
 		event_active(worker->over, EV_TIMEOUT, 0);
 }
 
+/* False when a message that is legal once in a worker's life comes a second time. */
+static bool
+take_once(struct worker_process *worker, unsigned type)
+{
+	size_t count, index;
+	const struct message_row *rows = message_rows(&count), *row = message_row(type);
+
+	index = (size_t)(row - rows);
+	if (!row->once)
+		return true;
+	if (worker->seen >> index & 1)
+		return false;
+	worker->seen |= (uint64_t)1 << index;
+	return true;
+}
+
 static int
 on_message(const struct frame_header *header, const void *payload, size_t length, void *arg)
 {
@@ -115,6 +132,10 @@ on_message(const struct frame_header *header, const void *payload, size_t length
 		return 0;
 	if (header->generation != worker->generation) {
 		worker_violation(worker, "wrong generation");
+		return 0;
+	}
+	if (!take_once(worker, header->type)) {
+		worker_violation(worker, "a message that comes once came again");
 		return 0;
 	}
 	if (header->type == TO_SUPERVISOR_FAREWELL)

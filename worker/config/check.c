@@ -231,7 +231,7 @@ check_tools(struct check *check)
 	} tools[] = {
 	    {"bash", true, "commands cannot be run; install bash"},
 	    {"rg", false, "files are searched with grep and find, which is slower"},
-	    {"git", false, "the model is told nothing about branches and changes"},
+	    {"git", false, "commands of the model that use it fail"},
 	};
 	char *path;
 	size_t i;
