@@ -111,7 +111,7 @@ handle_session_cancel(struct supervisor *supervisor, const struct call *call)
 		session_event(session, SESSION_EVENT_CANCEL, &nothing);
 }
 
-/* Takes a prompt that waits out of its queue and answers it. */
+/* Takes a request that waits out of its queue and answers it. */
 static bool
 cancel_queued(struct session *session, const struct pending *pending)
 {
@@ -119,13 +119,27 @@ cancel_queued(struct session *session, const struct pending *pending)
 	struct waiting *waiting;
 
 	TAILQ_FOREACH(waiting, &session->waiting, entry)
-		if (waiting->pending == pending && waiting->method == NULL) {
-			session_remove_waiting(session, waiting);
-			pending_result(waiting->pending, result, sizeof result - 1);
-			waiting_free(waiting);
-			return true;
-		}
-	return false;
+		if (waiting->pending == pending)
+			break;
+	if (waiting == NULL)
+		return false;
+	session_remove_waiting(session, waiting);
+	if (waiting->method == NULL)
+		pending_result(waiting->pending, result, sizeof result - 1);
+	else
+		pending_error(waiting->pending, RPC_CANCELLED, "Request cancelled", NULL, 0);
+	waiting_free(waiting);
+	return true;
+}
+
+/* A session that is being set up and is not wanted any more. */
+static void
+cancel_new(struct session *session, struct pending *pending)
+{
+	static const struct session_detail nothing;
+
+	pending_error(pending, RPC_CANCELLED, "Request cancelled", NULL, 0);
+	session_event(session, SESSION_EVENT_CLOSE, &nothing);
 }
 
 void
@@ -140,8 +154,12 @@ handle_cancel_request(struct supervisor *supervisor, const struct call *call)
 	id = client_line_part(call->line, PART_REQUEST_ID, &length);
 	pending = id != NULL ? pending_find_id(supervisor->pending, id, length) : NULL;
 	session = pending != NULL ? pending_session(pending) : NULL;
+	if (pending != NULL && pending_get_kind(pending) == PENDING_AUTHENTICATE)
+		pending_error(pending, RPC_CANCELLED, "Request cancelled", NULL, 0);
 	if (session == NULL || cancel_queued(session, pending))
 		return;
-	if (session->turn.pending == pending && session->state == SESSION_TURN_RUNNING)
+	if (pending_get_kind(pending) == PENDING_NEW)
+		cancel_new(session, pending);
+	else if (session->turn.pending == pending && session->state == SESSION_TURN_RUNNING)
 		session_event(session, SESSION_EVENT_CANCEL, &nothing);
 }

@@ -167,6 +167,13 @@ pending_error_with(struct pending *pending, int code, const char *message, const
 }
 
 void
+pending_fail_all(struct pending_table *table, int code, const char *message)
+{
+	while (!TAILQ_EMPTY(&table->list))
+		pending_error(TAILQ_FIRST(&table->list), code, message, NULL, 0);
+}
+
+void
 pending_start_result(struct pending *pending)
 {
 	client_writer_text(pending->table->writer, "{\"jsonrpc\":\"2.0\",\"id\":");

@@ -54,6 +54,8 @@ void pending_error(struct pending *pending, int code, const char *message, const
     size_t data_length);
 void pending_error_with(struct pending *pending, int code, const char *message,
     const char *key, const char *text);
+/* Answers everything that still waits with an error: the program ends. */
+void pending_fail_all(struct pending_table *table, int code, const char *message);
 /* Begins an answer that is written in pieces: everything up to the result. The caller writes
  * the result, "}\n", and calls pending_done(). */
 void pending_start_result(struct pending *pending);

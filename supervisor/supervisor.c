@@ -223,6 +223,7 @@ supervisor_run(const struct supervisor_options *options, int in, int out)
 			event_add(signals[i], NULL);
 	}
 	event_base_dispatch(supervisor.base);
+	pending_fail_all(supervisor.pending, RPC_CANCELLED, "The agent is shutting down");
 	write_rest(&supervisor, out);
 	status = supervisor.exit_status;
 done:

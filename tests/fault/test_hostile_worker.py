@@ -139,6 +139,23 @@ class AtTheStart(HostileTest):
         self.refused("silent", 20)
         self.assertLess(time.monotonic() - started, 18)
 
+    def test_set_up_cancelled(self):
+        """acp 104: $/cancel_request ends a session/new that hangs, with -32800"""
+        agent = self.start_hostile(HOSTILE_START="silent")
+        request = agent.start("session/new", {"cwd": self.work, "mcpServers": []})
+        time.sleep(0.3)
+        agent.notify("$/cancel_request", {"requestId": request})
+        self.assert_code(agent.wait(request, 3)["error"], -32800)
+        self.assert_clean(agent)
+
+    def test_stopped_while_setting_up(self):
+        """B08: what is still open at the end is answered"""
+        agent = self.start_hostile(HOSTILE_START="silent")
+        request = agent.start("session/new", {"cwd": self.work, "mcpServers": []})
+        time.sleep(0.3)
+        agent.process.terminate()
+        self.assertIn(agent.wait(request, 3)["error"]["code"], (-32800, -32603))
+
     def test_stray_output(self):
         """acp 2: a stray printf never reaches the protocol"""
         agent = self.start_hostile(HOSTILE_START="stray-output")
