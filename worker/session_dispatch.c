@@ -64,6 +64,7 @@ tell_title(struct worker *worker, const char *text)
 	if (length == 0)
 		return;
 	worker->titled = true;
+	session_tell_state(worker);
 	buffer_append(&title, text, utf8_floor(text, length, TITLE_MAX));
 	if (length > TITLE_MAX)
 		buffer_append_text(&title, "…");
@@ -114,6 +115,8 @@ on_turn_start(struct worker *worker, const struct message *message)
 	if (worker->notes.length > 0) {
 		say(worker, worker->notes.data, worker->notes.length);
 		buffer_free(&worker->notes);
+		worker->noted = true;
+		session_tell_state(worker);
 	}
 	if (run_command(worker, blocks))
 		goto done;
@@ -138,6 +141,19 @@ on_turn_cancel(struct worker *worker, const struct message *message)
 		turn_cancel(&worker->agent);
 }
 
+/* The turn that the command came in has just ended. */
+static void
+say_late(struct worker *worker, const struct buffer *reply)
+{
+	char id[IDENTIFIER_SIZE];
+	struct buffer line = BUFFER_EMPTY;
+
+	identifier_uuid(id);
+	encode_v1_chunk(&line, OUTPUT_TEXT, id, buffer_text(reply), reply->length);
+	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
+	buffer_free(&line);
+}
+
 static void
 on_command(struct worker *worker, const struct message *message)
 {
@@ -149,6 +165,8 @@ on_command(struct worker *worker, const struct message *message)
 		prompt_content_first_text(json_member(params, "prompt")), &reply)) {
 		if (worker->agent.turn != NULL)
 			turn_say(&worker->agent, buffer_text(&reply));
+		else
+			say_late(worker, &reply);
 		link_send(worker->link, TO_SUPERVISOR_RESPONSE, message->request, 0, result,
 		    sizeof result - 1);
 	} else {
@@ -164,7 +182,6 @@ static void
 change_mode(struct worker *worker, enum session_mode mode)
 {
 	struct buffer line = BUFFER_EMPTY;
-	struct json_object *state;
 
 	worker->agent.tools.mode = mode;
 	encode_v1_mode(&line, mode);
@@ -173,10 +190,7 @@ change_mode(struct worker *worker, enum session_mode mode)
 	encode_v1_options(&line, mode, worker->agent.runtime.model);
 	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
 	buffer_free(&line);
-	state = json_object_new_object();
-	json_set_text(state, "mode", session_mode_name(mode));
-	link_send_json(worker->link, TO_SUPERVISOR_SESSION_STATE, 0, 0, state);
-	json_object_put(state);
+	session_tell_state(worker);
 }
 
 static void

@@ -33,6 +33,8 @@
 #define INVALID_PARAMS (-32602)
 #define INTERNAL_ERROR (-32603)
 #define AUTH_REQUIRED (-32000)
+#define APPROVAL_SECONDS 300
+#define APPROVAL_SECONDS_MAX ((int64_t)365 * 24 * 3600)
 
 static int
 fail(struct worker *worker, int code, const char *message, const char *details,
@@ -166,19 +168,42 @@ make_tools(struct worker *worker)
 	tools->todo = todo_list_new();
 }
 
+/* What the configuration says about earlier thoughts, else what the provider wants. */
+static enum request_reasoning
+reasoning(const struct worker *worker)
+{
+	static const char path[] = "model.reasoning_echo";
+
+	if (configuration_boolean(worker->configuration, path, false))
+		return REQUEST_REASONING_ALL;
+	if (!configuration_boolean(worker->configuration, path, true))
+		return REQUEST_REASONING_NONE;
+	return request_reasoning_default(worker->agent.runtime.provider);
+}
+
+/* 0 waits for ever, and nothing else does. */
+static int64_t
+approval_ms(const struct configuration *configuration)
+{
+	int64_t seconds =
+	    configuration_integer(configuration, "approvals.timeout", APPROVAL_SECONDS);
+
+	if (seconds < 0)
+		seconds = APPROVAL_SECONDS;
+	return 1000 * (seconds < APPROVAL_SECONDS_MAX ? seconds : APPROVAL_SECONDS_MAX);
+}
+
 static void
 make_agent(struct worker *worker, int64_t starts)
 {
 	struct agent *agent = &worker->agent;
-	int64_t timeout = configuration_integer(worker->configuration, "approvals.timeout", 300);
 
 	agent->base = worker->base;
 	agent->conversation = conversation_new((unsigned)starts);
 	agent->store = store_memory_new();
 	agent->tool_list = request_tools();
 	agent->images = true;
-	agent->reasoning_echo =
-	    configuration_boolean(worker->configuration, "model.reasoning_echo", false);
+	agent->reasoning = reasoning(worker);
 	agent->limits.requests =
 	    configuration_integer(worker->configuration, "agent.max_turns", 90);
 	if (agent->limits.requests < 1)
@@ -186,7 +211,8 @@ make_agent(struct worker *worker, int64_t starts)
 	agent->limits.result_characters = 100000;
 	worker->allowed =
 	    allow_list_new(worker->base, configuration_home(worker->configuration));
-	worker->permissions = permission_list_new(worker->base, worker->link, timeout * 1000);
+	worker->permissions =
+	    permission_list_new(worker->base, worker->link, approval_ms(worker->configuration));
 	worker->output = turn_output_new(worker->link, worker->permissions);
 	agent->output = turn_output_callbacks(worker->output);
 	agent->allow_always = on_allow_always;
@@ -252,8 +278,22 @@ tell_ready(struct worker *worker)
 		encode_v1_notice(&line, "Please note", buffer_text(&worker->notes));
 		send_update(worker, &line);
 		buffer_free(&worker->notes);
+		worker->noted = true;
+		session_tell_state(worker);
 	}
 	buffer_free(&line);
+}
+
+void
+session_tell_state(struct worker *worker)
+{
+	struct json_object *state = json_object_new_object();
+
+	json_set_text(state, "mode", session_mode_name(worker->agent.tools.mode));
+	json_set_boolean(state, "titled", worker->titled);
+	json_set_boolean(state, "noted", worker->noted);
+	link_send_json(worker->link, TO_SUPERVISOR_SESSION_STATE, 0, 0, state);
+	json_object_put(state);
 }
 
 void
@@ -261,9 +301,12 @@ session_set_up(struct worker *worker, struct json_object *setup)
 {
 	struct json_object *params = json_member_object(setup, "params");
 	struct json_object *client = json_member_object(setup, "client");
-	const char *mode = json_member_string(json_member_object(setup, "state"), "mode");
+	struct json_object *state = json_member_object(setup, "state");
+	const char *mode = json_member_string(state, "mode");
 	int64_t starts = 1;
 
+	worker->titled = json_member_boolean(state, "titled", false);
+	worker->noted = json_member_boolean(state, "noted", false);
 	worker->session_id = xstrdup(json_member_text(setup, "sessionId", ""));
 	if (take_roots(worker, params) == -1)
 		return;
@@ -277,7 +320,8 @@ session_set_up(struct worker *worker, struct json_object *setup)
 		session_mode_parse(mode, &worker->agent.tools.mode);
 	json_member_integer(setup, "starts", &starts);
 	make_agent(worker, starts);
-	take_notes(worker, params);
+	if (!worker->noted)
+		take_notes(worker, params);
 	worker->set_up = true;
 	tell_ready(worker);
 }

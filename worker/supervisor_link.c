@@ -9,6 +9,7 @@
 #include "common/channel.h"
 #include "common/fd.h"
 #include "common/json.h"
+#include "common/utf8.h"
 #include "common/wire.h"
 
 #include <stdlib.h>
@@ -16,6 +17,10 @@
 
 /* Above this many waiting bytes the model's stream pauses. */
 #define BUSY_BYTES (256 * 1024)
+
+/* Bytes of a failure's texts; what a client sent may stand in them. */
+#define FAILURE_MESSAGE_MAX 400
+#define FAILURE_DETAILS_MAX (16 * 1024)
 
 struct supervisor_link {
 	struct channel *channel;
@@ -116,26 +121,43 @@ link_send_text(struct supervisor_link *link, enum message_type type, uint32_t tu
 	buffer_free(&payload);
 }
 
+/* A message is one short line (RPC clients show it as a headline). */
+static char *
+headline(const char *text)
+{
+	char *line = xstrndup(text, utf8_floor(text, strlen(text), FAILURE_MESSAGE_MAX));
+	char *at;
+
+	for (at = line; *at != '\0'; at++)
+		if ((unsigned char)*at < ' ')
+			*at = ' ';
+	return line;
+}
+
 void
 link_send_failure(struct supervisor_link *link, enum message_type type, uint32_t request,
     uint32_t turn, int code, const char *message, const char *details, const char *field)
 {
 	struct buffer payload = BUFFER_EMPTY;
 	struct json_object *data = json_object_new_object();
+	char *line = headline(message);
 	const char *text;
 	size_t length;
 
 	if (details != NULL)
-		json_set_text(data, "details", details);
+		json_set(data, "details",
+		    json_new_bytes(details,
+			utf8_floor(details, strlen(details), FAILURE_DETAILS_MAX)));
 	if (field != NULL)
 		json_set_text(data, "field", field);
 	text = json_text(data, &length);
 	wire_put_u32(&payload, (uint32_t)code);
-	wire_put_text(&payload, message, strlen(message));
+	wire_put_text(&payload, line, strlen(line));
 	buffer_append(&payload, text, length);
 	link_send(link, type, request, turn, payload.data, payload.length);
 	buffer_free(&payload);
 	json_object_put(data);
+	free(line);
 }
 
 void

@@ -5,10 +5,12 @@
 #include <config.h>
 
 #include "worker/worker.h"
+#include "worker/acp/permission.h"
 #include "worker/acp/turn_output.h"
 #include "worker/supervisor_link.h"
 #include "common/exit_cause.h"
 #include "common/log.h"
+#include "common/monotonic.h"
 #include "common/wire.h"
 
 #include <event2/event.h>
@@ -18,6 +20,9 @@
 #include <unistd.h>
 
 #define SOCKET_FD 3
+/* More than a guard needs for a command that ignores SIGTERM (500 ms), less than the
+ * supervisor waits for a worker (700 ms). */
+#define GUARDS_MS 620
 
 static void
 log_sink_link(enum log_level level, const char *record, size_t length, void *arg)
@@ -126,6 +131,8 @@ on_signal(int number, short events, void *arg)
 		return;
 	/* Not the supervisor's doing: the turn has failed, it was not cancelled. */
 	log_warning("worker", "ended by SIGTERM");
+	permission_list_forget(worker->permissions);
+	turn_output_forget(worker->output);
 	turn_abandon(&worker->agent);
 	worker->status = EXIT_AGAIN;
 	worker_end(worker);
@@ -140,6 +147,29 @@ say_hello(struct worker *worker)
 	wire_put_u32(&payload, (uint32_t)getpid());
 	link_send(worker->link, TO_SUPERVISOR_HELLO, 0, 0, payload.data, payload.length);
 	buffer_free(&payload);
+}
+
+static void
+on_enough(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)arg;
+}
+
+/* Waits for the guards of commands that are being ended: nothing is left to others to reap,
+ * and who sees the worker end knows that its commands have. Only guards have events here. */
+static void
+await_guards(struct event_base *base)
+{
+	struct timeval limit = monotonic_interval(GUARDS_MS);
+	struct event *enough = evtimer_new(base, on_enough, NULL);
+
+	evtimer_add(enough, &limit);
+	while (evtimer_pending(enough, NULL) &&
+	    event_base_get_num_events(base, EVENT_BASE_COUNT_ADDED) > 1)
+		event_base_loop(base, EVLOOP_ONCE);
+	event_free(enough);
 }
 
 int
@@ -176,6 +206,7 @@ worker_run(enum worker_role role, uint32_t generation)
 	configuration_free(worker.configuration);
 	for (i = 0; i < 2; i++)
 		event_free(signals[i]);
+	await_guards(worker.base);
 	event_base_free(worker.base);
 	return worker.status;
 }

@@ -37,7 +37,7 @@ struct worker {
 	char **roots;
 	struct buffer notes; /* for the user, with the first turn */
 	bool notices;	     /* the client shows notices */
-	bool titled;
+	bool titled, noted;  /* the session has its title; the notes were told */
 };
 
 /* Serves as `role` on descriptor 3; returns the exit status. */
@@ -48,6 +48,9 @@ void worker_end(struct worker *worker);
 /* session_setup.c: takes SETUP of a session. What is wrong is answered with SETUP_FAILED. */
 void session_set_up(struct worker *worker, struct json_object *setup);
 void session_tear_down(struct worker *worker);
+
+/* Tells the supervisor what a successor of this worker has to know. */
+void session_tell_state(struct worker *worker);
 
 /* session_dispatch.c */
 void session_message(struct worker *worker, enum message_type type, uint32_t request,

@@ -56,7 +56,8 @@ step(struct fake *fake, bool die)
 {
 	struct session *session, *next;
 
-	for (session = session_first(fake->supervisor.sessions); session != NULL; session = next) {
+	for (session = session_first(fake->supervisor.sessions); session != NULL;
+	     session = next) {
 		next = session_next(session);
 		if (session->worker == NULL)
 			continue;
@@ -71,8 +72,8 @@ step(struct fake *fake, bool die)
 			    "session/request_permission", "{}");
 			if (session->worker->last.type == TO_WORKER_CLIENT_ANSWER ||
 			    session->state == SESSION_CANCELLING)
-				fake_turn_done(session->worker, session->turn.id,
-				    STOP_REASON_END_TURN);
+				fake_turn_done(
+				    session->worker, session->turn.id, STOP_REASON_END_TURN);
 		} else if (session->worker->last.type == TO_WORKER_REQUEST) {
 			session->worker->last.type = 0;
 			fake_say(session->worker, TO_SUPERVISOR_RESPONSE,
@@ -127,7 +128,8 @@ feed_prompt(struct fake *fake)
 	if (session == NULL)
 		return;
 	buffer_printf(&line,
-	    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/prompt\",\"params\":{\"sessionId\":"
+	    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/"
+	    "prompt\",\"params\":{\"sessionId\":"
 	    "%s,\"prompt\":[{\"type\":\"text\",\"text\":\"x\"}]}}\n",
 	    session->quoted);
 	fake_client_bytes(fake, line.data, line.length);

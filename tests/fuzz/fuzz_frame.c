@@ -39,7 +39,8 @@ on_message(const struct frame_header *header, const void *payload, size_t length
 	must(length == header->length);
 	if (link->worker->violated)
 		return -1;
-	link->worker->callbacks.message(link->worker, header, payload, length, link->worker->arg);
+	link->worker->callbacks.message(
+	    link->worker, header, payload, length, link->worker->arg);
 	return 0;
 }
 
@@ -66,7 +67,8 @@ request(struct fake *fake, const struct session *session, const char *method, co
 	struct buffer line = BUFFER_EMPTY;
 
 	buffer_printf(&line,
-	    "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"method\":\"%s\",\"params\":{\"sessionId\":%s%s}}\n",
+	    "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"method\":\"%s\",\"params\":{\"sessionId\":%s%"
+	    "s}}\n",
 	    method, method, session->quoted, more);
 	client(fake, buffer_text(&line));
 	buffer_free(&line);
@@ -155,10 +157,10 @@ play(struct fake *fake, struct link *link, int peer, const char *bytes, size_t l
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct channel_callbacks callbacks = { .message = on_message,
-		.ended = on_ended };
-	static const size_t pieces[] = { 1000000, 4096, 21, 3 };
-	struct link link = { 0 };
+	static const struct channel_callbacks callbacks = {
+	    .message = on_message, .ended = on_ended};
+	static const size_t pieces[] = {1000000, 4096, 21, 3};
+	struct link link = {0};
 	struct fake *fake;
 	struct session *session;
 	char quoted[64];
@@ -171,8 +173,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	session = session_first(fake->supervisor.sessions);
 	memcpy(quoted, session->quoted, sizeof session->quoted);
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0);
-	link.channel = channel_new(fake->supervisor.base, pair[0], MESSAGE_TO_SUPERVISOR,
-	    &callbacks, &link);
+	link.channel = channel_new(
+	    fake->supervisor.base, pair[0], MESSAGE_TO_SUPERVISOR, &callbacks, &link);
 	must(link.channel != NULL);
 	play(fake, &link, pair[1], (const char *)data + 1, size - 1, pieces[data[0] >> 6]);
 	close(pair[1]);

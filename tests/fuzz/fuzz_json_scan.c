@@ -33,8 +33,8 @@ must(bool condition)
 static void
 scan(const char *text, size_t length, bool single_line, uint32_t seed, struct outcome *outcome)
 {
-	static const struct json_watch fresh[WATCHES] = { { .key = "id" }, { .key = "params" },
-		{ .parent = "params", .key = "sessionId" } };
+	static const struct json_watch fresh[WATCHES] = {
+	    {.key = "id"}, {.key = "params"}, {.parent = "params", .key = "sessionId"}};
 	struct json_scan state;
 	size_t at, piece;
 	char *copy;
@@ -86,7 +86,8 @@ check_watches(const char *text, size_t length, const struct outcome *outcome)
 			continue;
 		must(watch->length > 0 && watch->offset + watch->length <= length);
 		must(text[watch->offset] == watch->first);
-		must(json_scan_check(text + watch->offset, watch->length, JSON_DEPTH_MAX) == NULL);
+		must(json_scan_check(text + watch->offset, watch->length, JSON_DEPTH_MAX) ==
+		     NULL);
 	}
 }
 

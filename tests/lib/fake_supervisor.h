@@ -81,8 +81,8 @@ worker_start(struct worker_list *list, const char *role,
 }
 
 void
-worker_set_owner(struct worker_process *worker, const struct worker_callbacks *callbacks,
-    void *arg)
+worker_set_owner(
+    struct worker_process *worker, const struct worker_callbacks *callbacks, void *arg)
 {
 	worker->callbacks = *callbacks;
 	worker->arg = arg;
@@ -120,8 +120,8 @@ worker_pid(const struct worker_process *worker)
 }
 
 void
-worker_stop(struct worker_process *worker, enum stop_cause cause, int64_t term_ms,
-    int64_t kill_ms)
+worker_stop(
+    struct worker_process *worker, enum stop_cause cause, int64_t term_ms, int64_t kill_ms)
 {
 	(void)term_ms;
 	(void)kill_ms;
@@ -156,14 +156,14 @@ worker_stopping(const struct worker_process *worker)
 
 /* Says something as the channel would hand it out: only what its row allows gets through. */
 static inline bool
-fake_say(struct worker_process *worker, enum message_type type, uint32_t request,
-    uint32_t turn, const void *payload, size_t length)
+fake_say(struct worker_process *worker, enum message_type type, uint32_t request, uint32_t turn,
+    const void *payload, size_t length)
 {
 	const struct message_row *row = message_row(type);
-	struct frame_header header = { .length = (uint32_t)length,
-		.type = (uint16_t)type,
-		.request = request,
-		.turn = turn };
+	struct frame_header header = {.length = (uint32_t)length,
+	    .type = (uint16_t)type,
+	    .request = request,
+	    .turn = turn};
 
 	if (worker->violated)
 		return false;
@@ -177,8 +177,8 @@ fake_say(struct worker_process *worker, enum message_type type, uint32_t request
 }
 
 static inline void
-fake_say_text(struct worker_process *worker, enum message_type type, uint32_t turn,
-    const char *text)
+fake_say_text(
+    struct worker_process *worker, enum message_type type, uint32_t turn, const char *text)
 {
 	struct buffer payload = BUFFER_EMPTY;
 
@@ -236,8 +236,8 @@ fake_client_request(struct worker_process *worker, uint32_t request, uint32_t tu
 
 	wire_put_text(&payload, method, strlen(method));
 	buffer_append_text(&payload, params);
-	fake_say(worker, TO_SUPERVISOR_CLIENT_REQUEST, request, turn, payload.data,
-	    payload.length);
+	fake_say(
+	    worker, TO_SUPERVISOR_CLIENT_REQUEST, request, turn, payload.data, payload.length);
 	buffer_free(&payload);
 }
 
@@ -313,11 +313,9 @@ static inline struct fake *
 fake_new(void)
 {
 	static const struct client_reader_callbacks reader_callbacks = {
-		.line = fake_on_line, .too_long = fake_on_too_long, .ended = fake_on_ended
-	};
+	    .line = fake_on_line, .too_long = fake_on_too_long, .ended = fake_on_ended};
 	static const struct client_writer_callbacks writer_callbacks = {
-		.level = fake_on_level, .ended = fake_on_ended
-	};
+	    .level = fake_on_level, .ended = fake_on_ended};
 	struct fake *fake = calloc(1, sizeof *fake);
 	struct supervisor *supervisor;
 	int in[2], out[2], status;
@@ -338,14 +336,16 @@ fake_new(void)
 	supervisor->base = event_base_new();
 	supervisor->catalogue =
 	    catalogue_new(supervisor->base, NULL, "{}", 2, fake_on_settings, fake);
-	supervisor->writer = client_writer_new(supervisor->base, out[0], &writer_callbacks, fake);
+	supervisor->writer =
+	    client_writer_new(supervisor->base, out[0], &writer_callbacks, fake);
 	supervisor->pending = pending_table_new(supervisor->writer);
 	supervisor->requests = client_request_table_new(supervisor->writer);
 	supervisor->session_worker = worker_dispatch_callbacks();
 	supervisor->sessions = session_table_new();
 	supervisor->session_worker = worker_dispatch_callbacks();
 	supervisor->spare = spare_new(supervisor->base, NULL);
-	supervisor->reader = client_reader_new(supervisor->base, in[0], &reader_callbacks, fake);
+	supervisor->reader =
+	    client_reader_new(supervisor->base, in[0], &reader_callbacks, fake);
 	return fake;
 }
 
@@ -410,8 +410,8 @@ fake_settings(struct fake *fake, const char *settings)
 	struct worker_process *catalogue;
 
 	LIST_FOREACH(catalogue, &fake_workers, entry)
-		if (catalogue->arg == fake->supervisor.catalogue)
-			break;
+	if (catalogue->arg == fake->supervisor.catalogue)
+		break;
 	if (catalogue == NULL)
 		return;
 	fake_hello(catalogue);

@@ -122,18 +122,23 @@ test_json(void **state)
 		size_t length;
 		const char *json;
 	} rows[] = {
-		{ "", 0, "\"\"" },
-		{ "abc", 3, "\"abc\"" },
-		{ "a\"b\\c/", 6, "\"a\\\"b\\\\c/\"" },
-		{ "\n\r\t", 3, "\"\\n\\r\\t\"" },
-		{ "\b\f\x1f", 3, "\"\\u0008\\u000c\\u001f\"" },
-		{ "a\0b", 3, "\"a\\u0000b\"" },
-		{ "\x7f", 1, "\"\x7f\"" },
-		{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
-		{ "a\xff" "b", 3, "\"a\xef\xbf\xbd" "b\"" },
-		{ "\xe2\x82", 2, "\"\xef\xbf\xbd\"" },
-		{ "\xed\xa0\x80", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },
-		{ "\xc3\"", 2, "\"\xef\xbf\xbd\\\"\"" },
+	    {"", 0, "\"\""},
+	    {"abc", 3, "\"abc\""},
+	    {"a\"b\\c/", 6, "\"a\\\"b\\\\c/\""},
+	    {"\n\r\t", 3, "\"\\n\\r\\t\""},
+	    {"\b\f\x1f", 3, "\"\\u0008\\u000c\\u001f\""},
+	    {"a\0b", 3, "\"a\\u0000b\""},
+	    {"\x7f", 1, "\"\x7f\""},
+	    {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9,
+		"\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
+	    {"a\xff"
+	     "b",
+		3,
+		"\"a\xef\xbf\xbd"
+		"b\""},
+	    {"\xe2\x82", 2, "\"\xef\xbf\xbd\""},
+	    {"\xed\xa0\x80", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+	    {"\xc3\"", 2, "\"\xef\xbf\xbd\\\"\""},
 	};
 	struct buffer buffer = BUFFER_EMPTY;
 	size_t i;
@@ -176,13 +181,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_append),
-		cmocka_unit_test(test_long_printf),
-		cmocka_unit_test(test_consume),
-		cmocka_unit_test(test_take),
-		cmocka_unit_test(test_failure),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_json_any_bytes),
+	    cmocka_unit_test(test_append),
+	    cmocka_unit_test(test_long_printf),
+	    cmocka_unit_test(test_consume),
+	    cmocka_unit_test(test_take),
+	    cmocka_unit_test(test_failure),
+	    cmocka_unit_test(test_json),
+	    cmocka_unit_test(test_json_any_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,9 +76,9 @@ on_drained(void *arg)
 }
 
 static const struct channel_callbacks callbacks = {
-	.message = on_message,
-	.ended = on_ended,
-	.drained = on_drained,
+    .message = on_message,
+    .ended = on_ended,
+    .drained = on_drained,
 };
 
 static int
@@ -92,8 +92,8 @@ set_up(void **state)
 	evutil_make_socket_nonblocking(pair[0]);
 	fixture->base = event_base_new();
 	fixture->peer = pair[1];
-	fixture->seen.channel = channel_new(fixture->base, pair[0], MESSAGE_TO_SUPERVISOR,
-	    &callbacks, &fixture->seen);
+	fixture->seen.channel = channel_new(
+	    fixture->base, pair[0], MESSAGE_TO_SUPERVISOR, &callbacks, &fixture->seen);
 	assert_non_null(fixture->seen.channel);
 	*state = fixture;
 	return 0;
@@ -131,12 +131,12 @@ settle(struct fixture *fixture)
 static void
 put_frame(struct buffer *out, unsigned type, unsigned flags, const char *payload, size_t length)
 {
-	struct frame_header header = { .length = (uint32_t)length,
-		.type = (uint16_t)type,
-		.flags = (uint16_t)flags,
-		.request = 7,
-		.turn = 8,
-		.generation = 9 };
+	struct frame_header header = {.length = (uint32_t)length,
+	    .type = (uint16_t)type,
+	    .flags = (uint16_t)flags,
+	    .request = 7,
+	    .turn = 8,
+	    .generation = 9};
 	unsigned char bytes[FRAME_HEADER_SIZE];
 
 	frame_encode(&header, bytes);
@@ -162,8 +162,8 @@ send_bytes(struct fixture *fixture, const char *bytes, size_t length)
 }
 
 static void
-send_frame(struct fixture *fixture, unsigned type, unsigned flags, const char *payload,
-    size_t length)
+send_frame(
+    struct fixture *fixture, unsigned type, unsigned flags, const char *payload, size_t length)
 {
 	struct buffer out = BUFFER_EMPTY;
 
@@ -228,8 +228,8 @@ test_byte_by_byte(void **state)
 static void
 test_sizes(void **state)
 {
-	static const size_t sizes[] = { 2, 4076, 4077, 16384, 65515, 65516, 65517, 65536, 65537,
-		100000, 131072, 200000, MESSAGE_FRAME_MAX - 1, MESSAGE_FRAME_MAX };
+	static const size_t sizes[] = {2, 4076, 4077, 16384, 65515, 65516, 65517, 65536, 65537,
+	    100000, 131072, 200000, MESSAGE_FRAME_MAX - 1, MESSAGE_FRAME_MAX};
 	struct fixture *fixture = *state;
 	size_t i;
 	char *text;
@@ -271,8 +271,8 @@ static void
 test_send_and_receive(void **state)
 {
 	struct fixture *fixture = *state;
-	struct seen other = { 0 };
-	struct frame_header header = { .type = TO_WORKER_TURN_START, .turn = 3, .generation = 4 };
+	struct seen other = {0};
+	struct frame_header header = {.type = TO_WORKER_TURN_START, .turn = 3, .generation = 4};
 	size_t size = 3 * MESSAGE_FRAME_MAX + 5;
 	char *text = malloc(size);
 
@@ -319,7 +319,7 @@ static void
 test_too_long_frame(void **state)
 {
 	struct fixture *fixture = *state;
-	struct frame_header header = { .length = 0xffffffff, .type = TO_SUPERVISOR_TEXT };
+	struct frame_header header = {.length = 0xffffffff, .type = TO_SUPERVISOR_TEXT};
 	unsigned char bytes[FRAME_HEADER_SIZE];
 
 	frame_encode(&header, bytes);
@@ -331,8 +331,8 @@ static void
 test_frame_above_maximum(void **state)
 {
 	struct fixture *fixture = *state;
-	struct frame_header header = { .length = MESSAGE_FRAME_MAX + 1,
-		.type = TO_SUPERVISOR_TEXT };
+	struct frame_header header = {
+	    .length = MESSAGE_FRAME_MAX + 1, .type = TO_SUPERVISOR_TEXT};
 	unsigned char bytes[FRAME_HEADER_SIZE];
 
 	frame_encode(&header, bytes);
@@ -382,11 +382,8 @@ static void
 test_mixed_turns(void **state)
 {
 	struct fixture *fixture = *state;
-	struct frame_header header = { .length = 1,
-		.type = TO_SUPERVISOR_TEXT,
-		.request = 7,
-		.turn = 99,
-		.generation = 9 };
+	struct frame_header header = {
+	    .length = 1, .type = TO_SUPERVISOR_TEXT, .request = 7, .turn = 99, .generation = 9};
 	unsigned char bytes[FRAME_HEADER_SIZE];
 
 	send_frame(fixture, TO_SUPERVISOR_TEXT, FRAME_MORE, "{", 1);
@@ -401,7 +398,7 @@ static void
 test_end_once(void **state)
 {
 	struct fixture *fixture = *state;
-	struct frame_header header = { .type = TO_WORKER_SHUTDOWN };
+	struct frame_header header = {.type = TO_WORKER_SHUTDOWN};
 
 	send_frame(fixture, 65535, 0, "", 0);
 	send_frame(fixture, TO_SUPERVISOR_TEXT, 0, "{}", 2);
@@ -433,7 +430,7 @@ static void
 test_send_to_closed(void **state)
 {
 	struct fixture *fixture = *state;
-	struct frame_header header = { .type = TO_WORKER_SHUTDOWN };
+	struct frame_header header = {.type = TO_WORKER_SHUTDOWN};
 
 	close_peer(fixture);
 	channel_send(fixture->seen.channel, &header, NULL, 0);
@@ -526,7 +523,7 @@ test_stop_inside(void **state)
 static void
 test_drain(void **state)
 {
-	static const size_t sizes[] = { 2, 12, 44, 108, 236, 1004, 2028, 4076, 8172, 20000 };
+	static const size_t sizes[] = {2, 12, 44, 108, 236, 1004, 2028, 4076, 8172, 20000};
 	struct fixture *fixture = *state;
 	struct buffer out = BUFFER_EMPTY;
 	size_t i, count = 0;
@@ -576,31 +573,31 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ROW(test_one_message),
-		ROW(test_byte_by_byte),
-		ROW(test_sizes),
-		ROW(test_parts),
-		ROW(test_send_and_receive),
-		ROW(test_wrong_direction),
-		ROW(test_unknown_type),
-		ROW(test_too_long_frame),
-		ROW(test_frame_above_maximum),
-		ROW(test_payload_above_row),
-		ROW(test_parts_above_row),
-		ROW(test_payload_too_short),
-		ROW(test_unknown_flag),
-		ROW(test_mixed_parts),
-		ROW(test_mixed_turns),
-		ROW(test_end_once),
-		ROW(test_eof),
-		ROW(test_send_to_closed),
-		ROW(test_pause),
-		ROW(test_pause_inside),
-		ROW(test_free_inside),
-		ROW(test_free_inside_drain),
-		ROW(test_stop_inside),
-		ROW(test_drain),
-		ROW(test_budget),
+	    ROW(test_one_message),
+	    ROW(test_byte_by_byte),
+	    ROW(test_sizes),
+	    ROW(test_parts),
+	    ROW(test_send_and_receive),
+	    ROW(test_wrong_direction),
+	    ROW(test_unknown_type),
+	    ROW(test_too_long_frame),
+	    ROW(test_frame_above_maximum),
+	    ROW(test_payload_above_row),
+	    ROW(test_parts_above_row),
+	    ROW(test_payload_too_short),
+	    ROW(test_unknown_flag),
+	    ROW(test_mixed_parts),
+	    ROW(test_mixed_turns),
+	    ROW(test_end_once),
+	    ROW(test_eof),
+	    ROW(test_send_to_closed),
+	    ROW(test_pause),
+	    ROW(test_pause_inside),
+	    ROW(test_free_inside),
+	    ROW(test_free_inside_drain),
+	    ROW(test_stop_inside),
+	    ROW(test_drain),
+	    ROW(test_budget),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

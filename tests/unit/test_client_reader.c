@@ -73,8 +73,7 @@ static int
 set_up(void **state)
 {
 	static const struct client_reader_callbacks callbacks = {
-		.line = on_line, .too_long = on_too_long, .ended = on_ended
-	};
+	    .line = on_line, .too_long = on_too_long, .ended = on_ended};
 	struct fixture *fixture = calloc(1, sizeof *fixture);
 	int fds[2];
 
@@ -178,8 +177,9 @@ test_blank_lines(void **state)
 static void
 test_byte_by_byte(void **state)
 {
-	static const char text[] = " {\"method\":\"\xc3\xa9\\u0041\",\"params\":{\"sessionId\":\"s\"}}\r\n"
-				   "\n{]\n[1]\n";
+	static const char text[] =
+	    " {\"method\":\"\xc3\xa9\\u0041\",\"params\":{\"sessionId\":\"s\"}}\r\n"
+	    "\n{]\n[1]\n";
 	struct fixture *fixture = *state;
 	size_t i;
 
@@ -289,7 +289,8 @@ test_pause_inside(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->pause_at = 2;
-	send_text(fixture, "{\"method\":\"a\"}\n{\"method\":\"b\"}\n{\"method\":\"c\"}\n{\"meth");
+	send_text(
+	    fixture, "{\"method\":\"a\"}\n{\"method\":\"b\"}\n{\"method\":\"c\"}\n{\"meth");
 	expect(fixture, "\"a\"\n\"b\"\n");
 	send_text(fixture, "od\":\"d\"}\n");
 	expect(fixture, "");
@@ -355,19 +356,18 @@ test_strings(void **state)
 	static const struct {
 		const char *line, *expected;
 	} rows[] = {
-		{ "{\"params\":{\"sessionId\":\"abc\"}}\n", "abc" },
-		{ "{\"params\":{\"sessionId\":\"\"}}\n", "" },
-		{ "{\"params\":{\"sessionId\" : \"\\u0061\\n\\u00e9\" }}\n", "a\n\xc3\xa9" },
-		{ "{\"params\":{\"sessionId\":\"a\\u0000b\"}}\n", NULL },
-		{ "{\"params\":{\"sessionId\":5}}\n", NULL },
-		{ "{\"params\":{\"sessionId\":null}}\n", NULL },
-		{ "{\"params\":{\"sessionId\":[\"a\"]}}\n", NULL },
-		{ "{\"params\":{}}\n", NULL },
-		{ "{\"params\":[{\"sessionId\":\"a\"}]}\n", NULL },
+	    {"{\"params\":{\"sessionId\":\"abc\"}}\n", "abc"},
+	    {"{\"params\":{\"sessionId\":\"\"}}\n", ""},
+	    {"{\"params\":{\"sessionId\" : \"\\u0061\\n\\u00e9\" }}\n", "a\n\xc3\xa9"},
+	    {"{\"params\":{\"sessionId\":\"a\\u0000b\"}}\n", NULL},
+	    {"{\"params\":{\"sessionId\":5}}\n", NULL},
+	    {"{\"params\":{\"sessionId\":null}}\n", NULL},
+	    {"{\"params\":{\"sessionId\":[\"a\"]}}\n", NULL},
+	    {"{\"params\":{}}\n", NULL},
+	    {"{\"params\":[{\"sessionId\":\"a\"}]}\n", NULL},
 	};
 	static const struct client_reader_callbacks callbacks = {
-		.line = on_string_line, .too_long = on_nothing, .ended = on_nothing
-	};
+	    .line = on_string_line, .too_long = on_nothing, .ended = on_nothing};
 	struct event_base *base = event_base_new();
 	struct client_reader *reader;
 	size_t i;
@@ -377,8 +377,8 @@ test_strings(void **state)
 	assert_int_equal(pipe(fds), 0);
 	reader = client_reader_new(base, fds[0], &callbacks, NULL);
 	for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		assert_int_equal(write(fds[1], rows[i].line, strlen(rows[i].line)),
-		    strlen(rows[i].line));
+		assert_int_equal(
+		    write(fds[1], rows[i].line, strlen(rows[i].line)), strlen(rows[i].line));
 		event_base_loop(base, EVLOOP_ONCE);
 		if (rows[i].expected == NULL)
 			assert_null(string_result);
@@ -398,19 +398,19 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ROW(test_lines),
-		ROW(test_blank_lines),
-		ROW(test_byte_by_byte),
-		ROW(test_errors),
-		ROW(test_last_line_without_newline),
-		ROW(test_cut_off_line),
-		ROW(test_too_long),
-		ROW(test_big_line),
-		ROW(test_pause),
-		ROW(test_pause_inside),
-		ROW(test_pause_and_resume_inside),
-		ROW(test_pause_at_the_end),
-		cmocka_unit_test(test_strings),
+	    ROW(test_lines),
+	    ROW(test_blank_lines),
+	    ROW(test_byte_by_byte),
+	    ROW(test_errors),
+	    ROW(test_last_line_without_newline),
+	    ROW(test_cut_off_line),
+	    ROW(test_too_long),
+	    ROW(test_big_line),
+	    ROW(test_pause),
+	    ROW(test_pause_inside),
+	    ROW(test_pause_and_resume_inside),
+	    ROW(test_pause_at_the_end),
+	    cmocka_unit_test(test_strings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@
 static int
 end_of_child(int exit_status, int signal_number)
 {
-	struct rlimit none = { 0, 0 };
+	struct rlimit none = {0, 0};
 	int status;
 	pid_t pid = fork();
 
@@ -100,10 +100,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exits),
-		cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_causes),
-		cmocka_unit_test(test_small_room),
+	    cmocka_unit_test(test_exits),
+	    cmocka_unit_test(test_signals),
+	    cmocka_unit_test(test_causes),
+	    cmocka_unit_test(test_small_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

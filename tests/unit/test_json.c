@@ -102,23 +102,23 @@ test_integers(void **state)
 		bool valid;
 		int64_t value;
 	} rows[] = {
-		{ "1", true, 1 },
-		{ "-5", true, -5 },
-		{ "9223372036854775807", true, INT64_MAX },
-		{ "-9223372036854775808", true, INT64_MIN },
-		{ "2.0", true, 2 },
-		{ "2.5", false, 0 },
-		{ "1e3", true, 1000 },
-		{ "1e300", false, 0 },
-		{ "1e999", false, 0 },
-		{ "\"7\"", true, 7 },
-		{ "\"7 \"", true, 7 },
-		{ "\"7x\"", false, 0 },
-		{ "\"\"", false, 0 },
-		{ "\"99999999999999999999\"", false, 0 },
-		{ "true", false, 0 },
-		{ "null", false, 0 },
-		{ "[]", false, 0 },
+	    {"1", true, 1},
+	    {"-5", true, -5},
+	    {"9223372036854775807", true, INT64_MAX},
+	    {"-9223372036854775808", true, INT64_MIN},
+	    {"2.0", true, 2},
+	    {"2.5", false, 0},
+	    {"1e3", true, 1000},
+	    {"1e300", false, 0},
+	    {"1e999", false, 0},
+	    {"\"7\"", true, 7},
+	    {"\"7 \"", true, 7},
+	    {"\"7x\"", false, 0},
+	    {"\"\"", false, 0},
+	    {"\"99999999999999999999\"", false, 0},
+	    {"true", false, 0},
+	    {"null", false, 0},
+	    {"[]", false, 0},
 	};
 	char text[64];
 	struct json_object *value;
@@ -139,9 +139,9 @@ test_integers(void **state)
 static void
 test_booleans_and_doubles(void **state)
 {
-	struct json_object *value =
-	    parse("{\"t\":true,\"f\":false,\"T\":\"True\",\"F\":\"FALSE\",\"x\":\"yes\",\"n\":1,"
-		  "\"d\":1.5}");
+	struct json_object *value = parse(
+	    "{\"t\":true,\"f\":false,\"T\":\"True\",\"F\":\"FALSE\",\"x\":\"yes\",\"n\":1,"
+	    "\"d\":1.5}");
 	double number = 9;
 
 	(void)state;
@@ -183,16 +183,18 @@ test_building(void **state)
 static void
 test_sorted(void **state)
 {
-	struct json_object *a = parse("{\"b\":[{\"z\":1,\"y\":\"\\u00e9\\n\"}],\"a\":null,\"c\":{}}");
-	struct json_object *b = parse("{\"c\":{},\"a\":null,\"b\":[{\"y\":\"\xc3\xa9\\n\",\"z\":1}]}");
+	struct json_object *a =
+	    parse("{\"b\":[{\"z\":1,\"y\":\"\\u00e9\\n\"}],\"a\":null,\"c\":{}}");
+	struct json_object *b =
+	    parse("{\"c\":{},\"a\":null,\"b\":[{\"y\":\"\xc3\xa9\\n\",\"z\":1}]}");
 	struct buffer one = BUFFER_EMPTY, two = BUFFER_EMPTY;
 
 	(void)state;
 	assert_int_equal(json_append_sorted(&one, a), 0);
 	assert_int_equal(json_append_sorted(&two, b), 0);
 	assert_string_equal(buffer_text(&one), buffer_text(&two));
-	assert_string_equal(buffer_text(&one),
-	    "{\"a\":null,\"b\":[{\"y\":\"\xc3\xa9\\n\",\"z\":1}],\"c\":{}}");
+	assert_string_equal(
+	    buffer_text(&one), "{\"a\":null,\"b\":[{\"y\":\"\xc3\xa9\\n\",\"z\":1}],\"c\":{}}");
 	buffer_free(&one);
 	buffer_free(&two);
 	json_object_put(a);
@@ -203,9 +205,9 @@ test_sorted(void **state)
 static void
 test_output_is_json(void **state)
 {
-	static const char *const texts[] = { "[1e999,-1e999]", "[18446744073709551616]",
-		"[-9223372036854775809]", "[1.0,1e2,0.1]", "[\"\\ud800\"]", "[\"\\u0000\"]",
-		"{\"a\\u0000b\":1}", "[\"\x7f\"]" };
+	static const char *const texts[] = {"[1e999,-1e999]", "[18446744073709551616]",
+	    "[-9223372036854775809]", "[1.0,1e2,0.1]", "[\"\\ud800\"]", "[\"\\u0000\"]",
+	    "{\"a\\u0000b\":1}", "[\"\x7f\"]"};
 	struct json_object *value, *copy;
 	const char *text;
 	size_t i, length;
@@ -229,14 +231,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_depth),
-		cmocka_unit_test(test_members),
-		cmocka_unit_test(test_integers),
-		cmocka_unit_test(test_booleans_and_doubles),
-		cmocka_unit_test(test_building),
-		cmocka_unit_test(test_sorted),
-		cmocka_unit_test(test_output_is_json),
+	    cmocka_unit_test(test_parse),
+	    cmocka_unit_test(test_depth),
+	    cmocka_unit_test(test_members),
+	    cmocka_unit_test(test_integers),
+	    cmocka_unit_test(test_booleans_and_doubles),
+	    cmocka_unit_test(test_building),
+	    cmocka_unit_test(test_sorted),
+	    cmocka_unit_test(test_output_is_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

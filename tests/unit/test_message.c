@@ -97,8 +97,8 @@ test_rows(void **state)
 	for (i = 0; i < count; i++) {
 		to_worker = strncmp(rows[i].name, "TO_WORKER_", 10) == 0;
 		assert_true(to_worker || strncmp(rows[i].name, "TO_SUPERVISOR_", 14) == 0);
-		assert_int_equal(rows[i].direction,
-		    to_worker ? MESSAGE_TO_WORKER : MESSAGE_TO_SUPERVISOR);
+		assert_int_equal(
+		    rows[i].direction, to_worker ? MESSAGE_TO_WORKER : MESSAGE_TO_SUPERVISOR);
 		assert_true(rows[i].least <= rows[i].most);
 		assert_true(
 		    rows[i].most <= (to_worker ? MESSAGE_LINE_MAX : MESSAGE_UPDATE_MAX));
@@ -113,19 +113,18 @@ test_rows(void **state)
 static void
 test_turn_messages(void **state)
 {
-	static const enum message_type types[] = { TO_SUPERVISOR_TEXT, TO_SUPERVISOR_TURN_UPDATE,
-		TO_SUPERVISOR_CALL_OPEN, TO_SUPERVISOR_CALL_STARTED, TO_SUPERVISOR_CALL_CLOSED };
+	static const enum message_type types[] = {TO_SUPERVISOR_TEXT, TO_SUPERVISOR_TURN_UPDATE,
+	    TO_SUPERVISOR_CALL_OPEN, TO_SUPERVISOR_CALL_STARTED, TO_SUPERVISOR_CALL_CLOSED};
 	const struct message_row *row;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof types / sizeof types[0]; i++) {
 		row = message_row(types[i]);
-		assert_int_equal(row->states,
-		    1u << SESSION_TURN_RUNNING | 1u << SESSION_CANCELLING);
+		assert_int_equal(
+		    row->states, 1u << SESSION_TURN_RUNNING | 1u << SESSION_CANCELLING);
 	}
-	assert_int_equal(
-	    message_row(TO_SUPERVISOR_TURN_DONE)->states & 1u << SESSION_IDLE, 0);
+	assert_int_equal(message_row(TO_SUPERVISOR_TURN_DONE)->states & 1u << SESSION_IDLE, 0);
 	assert_int_equal(
 	    message_row(TO_SUPERVISOR_TURN_FAILED)->states & 1u << SESSION_IDLE, 0);
 	assert_int_equal(
@@ -135,8 +134,8 @@ test_turn_messages(void **state)
 static void
 test_names(void **state)
 {
-	static const char *const reasons[] = { "end_turn", "max_tokens", "max_turn_requests",
-		"refusal", "cancelled" };
+	static const char *const reasons[] = {
+	    "end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"};
 	int i;
 
 	(void)state;
@@ -152,10 +151,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_type_has_a_row),
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_turn_messages),
-		cmocka_unit_test(test_names),
+	    cmocka_unit_test(test_every_type_has_a_row),
+	    cmocka_unit_test(test_rows),
+	    cmocka_unit_test(test_turn_messages),
+	    cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,8 +53,9 @@ test_answers(void **state)
 	expect(fake, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,\"message\":"
 		     "\"line\\nbreak \xef\xbf\xbd\"}}\n");
 	pending_error_with(d, -32002, "No", "k\"", "v");
-	expect(fake, "{\"jsonrpc\":\"2.0\",\"id\":-9223372036854775808,\"error\":{\"code\":-32002,"
-		     "\"message\":\"No\",\"data\":{\"k\\\"\":\"v\"}}}\n");
+	expect(fake,
+	    "{\"jsonrpc\":\"2.0\",\"id\":-9223372036854775808,\"error\":{\"code\":-32002,"
+	    "\"message\":\"No\",\"data\":{\"k\\\"\":\"v\"}}}\n");
 	pending_start_result(a);
 	client_writer_text(fake->supervisor.writer, "[]}\n");
 	pending_done(a);
@@ -97,8 +98,9 @@ test_finding(void **state)
 static void
 send_one(struct fake *fake, struct session *session, uint32_t request, const char *params)
 {
-	assert_int_equal(client_request_send(fake->supervisor.requests, session, session->quoted,
-			     request, "fs/read_text_file", 17, params, strlen(params)),
+	assert_int_equal(
+	    client_request_send(fake->supervisor.requests, session, session->quoted, request,
+		"fs/read_text_file", 17, params, strlen(params)),
 	    0);
 }
 
@@ -168,10 +170,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ROW(test_answers),
-		ROW(test_finding),
-		ROW(test_client_requests),
-		cmocka_unit_test(test_allowed_methods),
+	    ROW(test_answers),
+	    ROW(test_finding),
+	    ROW(test_client_requests),
+	    cmocka_unit_test(test_allowed_methods),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,8 @@
 
 #define SETTINGS "{\"provider\":\"openrouter\",\"label\":\"OpenRouter\"}"
 #define INITIALIZE                                                                             \
-	"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}\n"
+	"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"                 \
+	"\"protocolVersion\":1}}\n"
 
 static int
 set_up(void **state)
@@ -78,13 +79,12 @@ expect(struct fake *fake, const char *line, const char *answer)
 static void
 test_ids(void **state)
 {
-	static const char *const good[] = { "0", "-0", "1", "-1", "9223372036854775807",
-		"-9223372036854775808", "999999999999999999", "\"\"", "\"a\"", "\"1\"",
-		"\"\\u0061\\n\\/\"", "\"\\ud800\"", "\"\xc3\xa9\"", "\"\\u0000\"", "null" };
-	static const char *const bad[] = { "1.0", "1.5", "1e3", "-1E5", "0e0",
-		"9223372036854775808", "-9223372036854775809", "18446744073709551616",
-		"123456789012345678901234567890", "true", "false", "[]", "[1]", "{}",
-		"{\"a\":1}" };
+	static const char *const good[] = {"0", "-0", "1", "-1", "9223372036854775807",
+	    "-9223372036854775808", "999999999999999999", "\"\"", "\"a\"", "\"1\"",
+	    "\"\\u0061\\n\\/\"", "\"\\ud800\"", "\"\xc3\xa9\"", "\"\\u0000\"", "null"};
+	static const char *const bad[] = {"1.0", "1.5", "1e3", "-1E5", "0e0",
+	    "9223372036854775808", "-9223372036854775809", "18446744073709551616",
+	    "123456789012345678901234567890", "true", "false", "[]", "[1]", "{}", "{\"a\":1}"};
 	char line[200], answer[300];
 	size_t i;
 
@@ -105,39 +105,39 @@ test_envelope(void **state)
 	static const struct {
 		const char *line, *answer;
 	} rows[] = {
-		{ "[]", INVALID("null", "batches are not part of ACP") },
-		{ "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}]",
-		    INVALID("null", "batches are not part of ACP") },
-		{ " \t[1]", INVALID("null", "batches are not part of ACP") },
-		{ "1", INVALID("null", "a message must be an object") },
-		{ "null", INVALID("null", "a message must be an object") },
-		{ "\"x\"", INVALID("null", "a message must be an object") },
-		{ "{}", INVALID("null", "jsonrpc must be \\\"2.0\\\"") },
-		{ "{\"id\":5,\"method\":\"x\"}", INVALID("5", "jsonrpc must be \\\"2.0\\\"") },
-		{ "{\"jsonrpc\":\"1.0\",\"id\":5,\"method\":\"x\"}",
-		    INVALID("5", "jsonrpc must be \\\"2.0\\\"") },
-		{ "{\"jsonrpc\":2.0,\"id\":5,\"method\":\"x\"}",
-		    INVALID("5", "jsonrpc must be \\\"2.0\\\"") },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":5}", INVALID("5", "method is missing") },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":7}",
-		    INVALID("5", "method must be a string") },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":null}",
-		    INVALID("5", "method must be a string") },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"a\\u0000\"}",
-		    INVALID("5", "method must be a string") },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":5,\"id\":6,\"method\":\"x\"}",
-		    INVALID("null", "a member stands there twice") },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"x\",\"method\":\"y\"}",
-		    INVALID("5", "a member stands there twice") },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"x\",\"params\":{},\"params\":{}}",
-		    INVALID("5", "a member stands there twice") },
-		{ "{\"id\":\"a\",\"extra\":[1,{\"id\":2}],\"method\":\"x\",\"jsonrpc\":\"2.0\"}",
-		    NO_METHOD("\"a\"", "x") },
-		{ "{\"jsonrpc\":\"2.0\",\"method\":\"x\"}", "" },
-		{ "{\"jsonrpc\":\"2.0\",\"method\":\"initialize\",\"params\":{\"a\":1}}", "" },
-		{ "{\"jsonrpc\":\"2.0\",\"method\":\"session/prompt\"}", "" },
-		{ "", "" },
-		{ " \t\r", "" },
+	    {"[]", INVALID("null", "batches are not part of ACP")},
+	    {"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}]",
+		INVALID("null", "batches are not part of ACP")},
+	    {" \t[1]", INVALID("null", "batches are not part of ACP")},
+	    {"1", INVALID("null", "a message must be an object")},
+	    {"null", INVALID("null", "a message must be an object")},
+	    {"\"x\"", INVALID("null", "a message must be an object")},
+	    {"{}", INVALID("null", "jsonrpc must be \\\"2.0\\\"")},
+	    {"{\"id\":5,\"method\":\"x\"}", INVALID("5", "jsonrpc must be \\\"2.0\\\"")},
+	    {"{\"jsonrpc\":\"1.0\",\"id\":5,\"method\":\"x\"}",
+		INVALID("5", "jsonrpc must be \\\"2.0\\\"")},
+	    {"{\"jsonrpc\":2.0,\"id\":5,\"method\":\"x\"}",
+		INVALID("5", "jsonrpc must be \\\"2.0\\\"")},
+	    {"{\"jsonrpc\":\"2.0\",\"id\":5}", INVALID("5", "method is missing")},
+	    {"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":7}",
+		INVALID("5", "method must be a string")},
+	    {"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":null}",
+		INVALID("5", "method must be a string")},
+	    {"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"a\\u0000\"}",
+		INVALID("5", "method must be a string")},
+	    {"{\"jsonrpc\":\"2.0\",\"id\":5,\"id\":6,\"method\":\"x\"}",
+		INVALID("null", "a member stands there twice")},
+	    {"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"x\",\"method\":\"y\"}",
+		INVALID("5", "a member stands there twice")},
+	    {"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"x\",\"params\":{},\"params\":{}}",
+		INVALID("5", "a member stands there twice")},
+	    {"{\"id\":\"a\",\"extra\":[1,{\"id\":2}],\"method\":\"x\",\"jsonrpc\":\"2.0\"}",
+		NO_METHOD("\"a\"", "x")},
+	    {"{\"jsonrpc\":\"2.0\",\"method\":\"x\"}", ""},
+	    {"{\"jsonrpc\":\"2.0\",\"method\":\"initialize\",\"params\":{\"a\":1}}", ""},
+	    {"{\"jsonrpc\":\"2.0\",\"method\":\"session/prompt\"}", ""},
+	    {"", ""},
+	    {" \t\r", ""},
 	};
 	size_t i;
 
@@ -149,8 +149,8 @@ static void
 test_no_json(void **state)
 {
 	struct fake *fake = *state;
-	static const char *const lines[] = { "{", "}", "{'a':1}", "not json", "{} {}", "\xff",
-		"\xef\xbb\xbf{}", "{\"id\":1,}", "{\"id\":NaN}", "{\"id\":1 /* c */}" };
+	static const char *const lines[] = {"{", "}", "{'a':1}", "not json", "{} {}", "\xff",
+	    "\xef\xbb\xbf{}", "{\"id\":1,}", "{\"id\":NaN}", "{\"id\":1 /* c */}"};
 	size_t i;
 
 	for (i = 0; i < sizeof lines / sizeof lines[0]; i++) {
@@ -179,8 +179,8 @@ test_too_deep(void **state)
 }
 
 #define FAULT(id, code, message, key, text)                                                    \
-	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":" code ",\"message\":\"" message \
-	"\",\"data\":{\"" key "\":\"" text "\"}}}\n"
+	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":" code                         \
+	",\"message\":\"" message "\",\"data\":{\"" key "\":\"" text "\"}}}\n"
 #define CALL(method, params)                                                                   \
 	"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"" method "\",\"params\":" params "}"
 #define PARAMS(message, key, text) FAULT("3", "-32602", message, key, text)
@@ -191,70 +191,67 @@ test_params(void **state)
 	static const struct {
 		const char *line, *answer;
 	} rows[] = {
-		{ CALL("session/prompt", "[]"),
-		    PARAMS("params must be an object", "method", "session/prompt") },
-		{ CALL("session/prompt", "\"a\""),
-		    PARAMS("params must be an object", "method", "session/prompt") },
-		{ CALL("session/prompt", "null"),
-		    PARAMS("params are missing", "method", "session/prompt") },
-		{ CALL("session/prompt", "{}"),
-		    PARAMS("params are missing", "method", "session/prompt") },
-		{ CALL("session/prompt", "{ }"),
-		    PARAMS("sessionId is missing or not a string", "field", "sessionId") },
-		{ CALL("session/prompt", "{\"sessionId\":1}"),
-		    PARAMS("sessionId is missing or not a string", "field", "sessionId") },
-		{ CALL("session/prompt", "{\"sessionId\":\"a\\u0000\"}"),
-		    PARAMS("sessionId is missing or not a string", "field", "sessionId") },
-		{ CALL("session/prompt", "{\"sessionId\":\"n\\no\"}"),
-		    FAULT("3", "-32002", "No such session", "sessionId", "n\\no") },
-		{ CALL("session/close", "{\"sessionId\":\"\"}"),
-		    FAULT("3", "-32002", "No such session", "sessionId", "") },
-		{ CALL("session/set_mode", "{\"sessionId\":\"x\",\"modeId\":\"plan\"}"),
-		    FAULT("3", "-32002", "No such session", "sessionId", "x") },
-		{ CALL("session/new", "{\"mcpServers\":[]}"),
-		    PARAMS("cwd is missing or not a string", "field", "cwd") },
-		{ CALL("session/new", "{\"cwd\":\"relative\",\"mcpServers\":[]}"),
-		    PARAMS("cwd must be an absolute path: relative", "field", "cwd") },
-		{ CALL("session/new", "{\"cwd\":\"/\\u0000\"}"),
-		    PARAMS("cwd is missing or not a string", "field", "cwd") },
-		{ CALL("session/new", "{\"cwd\":\"/\",\"mcpServers\":{}}"),
-		    PARAMS("mcpServers must be an array", "field", "mcpServers") },
-		{ CALL("session/new", "{\"cwd\":\"/\",\"additionalDirectories\":1}"),
-		    PARAMS("additionalDirectories must be an array", "field",
-			"additionalDirectories") },
-		{ CALL("session/new", "{\"cwd\":\"/\",\"mcpServers\":[]}"),
-		    FAULT("3", "-32603", "No worker could be started", "details",
-			"Resource temporarily unavailable") },
-		{ CALL("session/cancel", "{\"sessionId\":\"x\"}"),
-		    NO_METHOD("3", "session/cancel") },
-		{ CALL("$/cancel_request", "{\"requestId\":1}"),
-		    NO_METHOD("3", "$/cancel_request") },
-		{ CALL("session/load", "{\"sessionId\":\"x\"}"),
-		    NO_METHOD("3", "session/load") },
-		{ CALL("Initialize", "{}"), NO_METHOD("3", "Initialize") },
-		{ CALL("initialize", "{\"protocolVersion\":\"1\"}"),
-		    PARAMS("protocolVersion must be an integer from 0 to 65535", "field",
-			"protocolVersion") },
-		{ CALL("initialize", "{\"protocolVersion\":-1}"),
-		    PARAMS("protocolVersion must be an integer from 0 to 65535", "field",
-			"protocolVersion") },
-		{ CALL("initialize", "{\"protocolVersion\":65536}"),
-		    PARAMS("protocolVersion must be an integer from 0 to 65535", "field",
-			"protocolVersion") },
-		{ CALL("initialize", "{\"protocolVersion\":1e999}"),
-		    PARAMS("protocolVersion must be an integer from 0 to 65535", "field",
-			"protocolVersion") },
-		{ CALL("authenticate", "{\"methodId\":\"other\"}"),
-		    PARAMS("Unknown authentication method", "methodId", "other") },
-		{ CALL("authenticate", "{\"methodId\":\"hermes-setup\"}"),
-		    PARAMS("This method is run in a terminal: hermes-acp --setup", "methodId",
-			"hermes-setup") },
-		{ CALL("logout", "{}"), "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n" },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"logout\"}",
-		    "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n" },
-		{ CALL("session/new", "{\"cwd\":\"/\",\"mcpServers\":[]}"),
-		    FAULT("3", "-32000", "Authentication is required after logout", "details",
-			"Call authenticate with one of the methods of initialize.") },
+	    {CALL("session/prompt", "[]"),
+		PARAMS("params must be an object", "method", "session/prompt")},
+	    {CALL("session/prompt", "\"a\""),
+		PARAMS("params must be an object", "method", "session/prompt")},
+	    {CALL("session/prompt", "null"),
+		PARAMS("params are missing", "method", "session/prompt")},
+	    {CALL("session/prompt", "{}"),
+		PARAMS("params are missing", "method", "session/prompt")},
+	    {CALL("session/prompt", "{ }"),
+		PARAMS("sessionId is missing or not a string", "field", "sessionId")},
+	    {CALL("session/prompt", "{\"sessionId\":1}"),
+		PARAMS("sessionId is missing or not a string", "field", "sessionId")},
+	    {CALL("session/prompt", "{\"sessionId\":\"a\\u0000\"}"),
+		PARAMS("sessionId is missing or not a string", "field", "sessionId")},
+	    {CALL("session/prompt", "{\"sessionId\":\"n\\no\"}"),
+		FAULT("3", "-32002", "No such session", "sessionId", "n\\no")},
+	    {CALL("session/close", "{\"sessionId\":\"\"}"),
+		FAULT("3", "-32002", "No such session", "sessionId", "")},
+	    {CALL("session/set_mode", "{\"sessionId\":\"x\",\"modeId\":\"plan\"}"),
+		FAULT("3", "-32002", "No such session", "sessionId", "x")},
+	    {CALL("session/new", "{\"mcpServers\":[]}"),
+		PARAMS("cwd is missing or not a string", "field", "cwd")},
+	    {CALL("session/new", "{\"cwd\":\"relative\",\"mcpServers\":[]}"),
+		PARAMS("cwd must be an absolute path: relative", "field", "cwd")},
+	    {CALL("session/new", "{\"cwd\":\"/\\u0000\"}"),
+		PARAMS("cwd is missing or not a string", "field", "cwd")},
+	    {CALL("session/new", "{\"cwd\":\"/\",\"mcpServers\":{}}"),
+		PARAMS("mcpServers must be an array", "field", "mcpServers")},
+	    {CALL("session/new", "{\"cwd\":\"/\",\"additionalDirectories\":1}"),
+		PARAMS("additionalDirectories must be an array", "field",
+		    "additionalDirectories")},
+	    {CALL("session/new", "{\"cwd\":\"/\",\"mcpServers\":[]}"),
+		FAULT("3", "-32603", "No worker could be started", "details",
+		    "Resource temporarily unavailable")},
+	    {CALL("session/cancel", "{\"sessionId\":\"x\"}"), NO_METHOD("3", "session/cancel")},
+	    {CALL("$/cancel_request", "{\"requestId\":1}"), NO_METHOD("3", "$/cancel_request")},
+	    {CALL("session/load", "{\"sessionId\":\"x\"}"), NO_METHOD("3", "session/load")},
+	    {CALL("Initialize", "{}"), NO_METHOD("3", "Initialize")},
+	    {CALL("initialize", "{\"protocolVersion\":\"1\"}"),
+		PARAMS("protocolVersion must be an integer from 0 to 65535", "field",
+		    "protocolVersion")},
+	    {CALL("initialize", "{\"protocolVersion\":-1}"),
+		PARAMS("protocolVersion must be an integer from 0 to 65535", "field",
+		    "protocolVersion")},
+	    {CALL("initialize", "{\"protocolVersion\":65536}"),
+		PARAMS("protocolVersion must be an integer from 0 to 65535", "field",
+		    "protocolVersion")},
+	    {CALL("initialize", "{\"protocolVersion\":1e999}"),
+		PARAMS("protocolVersion must be an integer from 0 to 65535", "field",
+		    "protocolVersion")},
+	    {CALL("authenticate", "{\"methodId\":\"other\"}"),
+		PARAMS("Unknown authentication method", "methodId", "other")},
+	    {CALL("authenticate", "{\"methodId\":\"hermes-setup\"}"),
+		PARAMS("This method is run in a terminal: hermes-acp --setup", "methodId",
+		    "hermes-setup")},
+	    {CALL("logout", "{}"), "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n"},
+	    {"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"logout\"}",
+		"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n"},
+	    {CALL("session/new", "{\"cwd\":\"/\",\"mcpServers\":[]}"),
+		FAULT("3", "-32000", "Authentication is required after logout", "details",
+		    "Call authenticate with one of the methods of initialize.")},
 	};
 	size_t i;
 
@@ -268,16 +265,19 @@ test_stray(void **state)
 {
 	struct fake *fake = *state;
 	static const char *const lines[] = {
-		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}",
-		"{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}",
-		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{}}",
-		"{\"jsonrpc\":\"2.0\",\"result\":{}}",
-		"{\"jsonrpc\":\"2.0\",\"id\":99999999999,\"result\":null}",
-		"{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"x\"}}",
-		"{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{}}",
-		"{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":[]}",
-		"{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{\"requestId\":1}}",
-		"{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{\"requestId\":{}}}",
+	    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}",
+	    "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}",
+	    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{}}",
+	    "{\"jsonrpc\":\"2.0\",\"result\":{}}",
+	    "{\"jsonrpc\":\"2.0\",\"id\":99999999999,\"result\":null}",
+	    "{\"jsonrpc\":\"2.0\",\"method\":\"session/"
+	    "cancel\",\"params\":{\"sessionId\":\"x\"}}",
+	    "{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{}}",
+	    "{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":[]}",
+	    "{\"jsonrpc\":\"2.0\",\"method\":\"$/"
+	    "cancel_request\",\"params\":{\"requestId\":1}}",
+	    "{\"jsonrpc\":\"2.0\",\"method\":\"$/"
+	    "cancel_request\",\"params\":{\"requestId\":{}}}",
 	};
 	size_t i;
 
@@ -295,7 +295,8 @@ test_initialize_first(void **state)
 	expect(fake, CALL("session/new", "{\"cwd\":\"/\"}"),
 	    FAULT("3", "-32600", "initialize must come first", "method", "session/new"));
 	expect(fake, X("4"), FAULT("4", "-32600", "initialize must come first", "method", "x"));
-	expect(fake, "{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{\"a\":1}}", "");
+	expect(fake, "{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{\"a\":1}}",
+	    "");
 	fake_delete(fake);
 }
 
@@ -324,15 +325,16 @@ test_authenticate(void **state)
 	struct worker_process *catalogue = NULL, *worker;
 
 	LIST_FOREACH(worker, &fake_workers, entry)
-		if (worker->arg == fake->supervisor.catalogue)
-			catalogue = worker;
+	if (worker->arg == fake->supervisor.catalogue)
+		catalogue = worker;
 	assert_non_null(catalogue);
 	expect(fake, CALL("logout", "{}"), "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n");
 	expect(fake, CALL("authenticate", "{\"methodId\":\"OpenRouter\"}"), "");
 	assert_int_equal(catalogue->last.type, TO_WORKER_SETTINGS_QUERY);
 	fake_say(catalogue, TO_SUPERVISOR_SETTINGS, 0, 0, SETTINGS, sizeof SETTINGS - 1);
 	fake_run(fake);
-	assert_string_equal(buffer_text(&fake->got), "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n");
+	assert_string_equal(
+	    buffer_text(&fake->got), "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n");
 	expect(fake, CALL("authenticate", "{\"methodId\":\"hermes-config\"}"), "");
 	fake_say(catalogue, TO_SUPERVISOR_SETTINGS, 0, 0, "{}", 2);
 	fake_run(fake);
@@ -346,15 +348,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ROW(test_ids),
-		ROW(test_envelope),
-		ROW(test_no_json),
-		ROW(test_too_deep),
-		ROW(test_params),
-		ROW(test_stray),
-		cmocka_unit_test(test_initialize_first),
-		cmocka_unit_test(test_initialize_waits),
-		ROW(test_authenticate),
+	    ROW(test_ids),
+	    ROW(test_envelope),
+	    ROW(test_no_json),
+	    ROW(test_too_deep),
+	    ROW(test_params),
+	    ROW(test_stray),
+	    cmocka_unit_test(test_initialize_first),
+	    cmocka_unit_test(test_initialize_waits),
+	    ROW(test_authenticate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

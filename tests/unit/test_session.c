@@ -137,10 +137,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_queue),
-		cmocka_unit_test(test_cards),
-		cmocka_unit_test(test_commands),
+	    cmocka_unit_test(test_table),
+	    cmocka_unit_test(test_queue),
+	    cmocka_unit_test(test_cards),
+	    cmocka_unit_test(test_commands),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

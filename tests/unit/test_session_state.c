@@ -24,14 +24,14 @@ static bool
 is_request(int event)
 {
 	return event == SESSION_EVENT_PROMPT || event == SESSION_EVENT_COMMAND ||
-	    event == SESSION_EVENT_CALL || event == SESSION_EVENT_CLOSE;
+	       event == SESSION_EVENT_CALL || event == SESSION_EVENT_CLOSE;
 }
 
 static bool
 is_said_by_worker(int event)
 {
 	return event == SESSION_EVENT_READY || event == SESSION_EVENT_SETUP_FAILED ||
-	    event == SESSION_EVENT_TURN_DONE || event == SESSION_EVENT_TURN_FAILED;
+	       event == SESSION_EVENT_TURN_DONE || event == SESSION_EVENT_TURN_FAILED;
 }
 
 static void
@@ -73,8 +73,10 @@ static void
 test_cancelling(void **unused)
 {
 	(void)unused;
-	assert_int_equal(at(SESSION_CANCELLING, SESSION_EVENT_TURN_DONE), SESSION_END_CANCELLED);
-	assert_int_equal(at(SESSION_CANCELLING, SESSION_EVENT_TURN_FAILED), SESSION_END_CANCELLED);
+	assert_int_equal(
+	    at(SESSION_CANCELLING, SESSION_EVENT_TURN_DONE), SESSION_END_CANCELLED);
+	assert_int_equal(
+	    at(SESSION_CANCELLING, SESSION_EVENT_TURN_FAILED), SESSION_END_CANCELLED);
 	assert_int_equal(at(SESSION_CANCELLING, SESSION_EVENT_GONE), SESSION_CANCEL_DIED);
 	assert_int_equal(at(SESSION_CANCELLING, SESSION_EVENT_TIMER), SESSION_CANCEL_TIMEOUT);
 	assert_int_equal(at(SESSION_CANCELLING, SESSION_EVENT_CANCEL), SESSION_CANCEL_WAITING);
@@ -92,9 +94,9 @@ test_turn_ends(void **unused)
 		if (state == SESSION_TURN_RUNNING || state == SESSION_CANCELLING)
 			continue;
 		assert_true(at(state, SESSION_EVENT_TURN_DONE) == SESSION_VIOLATION ||
-		    at(state, SESSION_EVENT_TURN_DONE) == SESSION_IGNORE);
+			    at(state, SESSION_EVENT_TURN_DONE) == SESSION_IGNORE);
 		assert_true(at(state, SESSION_EVENT_TURN_FAILED) == SESSION_VIOLATION ||
-		    at(state, SESSION_EVENT_TURN_FAILED) == SESSION_IGNORE);
+			    at(state, SESSION_EVENT_TURN_FAILED) == SESSION_IGNORE);
 	}
 	assert_int_equal(at(SESSION_IDLE, SESSION_EVENT_TURN_DONE), SESSION_VIOLATION);
 	assert_int_equal(at(SESSION_IDLE, SESSION_EVENT_TURN_FAILED), SESSION_VIOLATION);
@@ -154,14 +156,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_cell),
-		cmocka_unit_test(test_no_worker),
-		cmocka_unit_test(test_cancelling),
-		cmocka_unit_test(test_turn_ends),
-		cmocka_unit_test(test_turn_begins),
-		cmocka_unit_test(test_ready),
-		cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_stopping),
+	    cmocka_unit_test(test_every_cell),
+	    cmocka_unit_test(test_no_worker),
+	    cmocka_unit_test(test_cancelling),
+	    cmocka_unit_test(test_turn_ends),
+	    cmocka_unit_test(test_turn_begins),
+	    cmocka_unit_test(test_ready),
+	    cmocka_unit_test(test_gone),
+	    cmocka_unit_test(test_stopping),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

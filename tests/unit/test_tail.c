@@ -47,7 +47,7 @@ add(struct tail *tail, const char *text)
 static void
 test_saved(void **state)
 {
-	struct tail tail = { 0 };
+	struct tail tail = {0};
 
 	(void)state;
 	expect(&tail, "");
@@ -83,8 +83,8 @@ test_saved(void **state)
 static void
 test_limit(void **state)
 {
-	static const size_t sizes[] = { 100, 10000, 65536, 1, 1000000 };
-	struct tail tail = { 0 };
+	static const size_t sizes[] = {100, 10000, 65536, 1, 1000000};
+	struct tail tail = {0};
 	struct wire_cursor cursor;
 	char *text = calloc(1, 1000000);
 	size_t i, length, size, count;
@@ -113,7 +113,7 @@ test_limit(void **state)
 static void
 test_too_big(void **state)
 {
-	struct tail tail = { 0 };
+	struct tail tail = {0};
 	char *text = calloc(1, TAIL_MAX + 1);
 
 	(void)state;
@@ -135,9 +135,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_saved),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_too_big),
+	    cmocka_unit_test(test_saved),
+	    cmocka_unit_test(test_limit),
+	    cmocka_unit_test(test_too_big),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,10 @@ test_round_trip(void **state)
 			assert_int_equal(size, 0);
 			continue;
 		}
-		assert_int_equal(size, code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4);
+		assert_int_equal(size, code < 0x80	? 1
+				       : code < 0x800	? 2
+				       : code < 0x10000 ? 3
+							: 4);
 		assert_int_equal(utf8_sequence(text, size), size);
 		assert_int_equal(utf8_decode(text, size, &back), size);
 		assert_int_equal(back, code);
@@ -56,10 +59,11 @@ test_two_bytes(void **state)
 		for (second = 0; second < 256; second++) {
 			text[0] = (char)first;
 			text[1] = (char)second;
-			expected = first < 0x80 ? 1
+			expected =
+			    first < 0x80 ? 1
 			    : first >= 0xc2 && first <= 0xdf && second >= 0x80 && second <= 0xbf
-			    ? 2
-			    : 0;
+				? 2
+				: 0;
 			assert_int_equal(utf8_sequence(text, 2), expected);
 			assert_true(utf8_invalid_length(text, 2) >= 1);
 			assert_true(utf8_invalid_length(text, 2) <= 2);
@@ -69,9 +73,9 @@ test_two_bytes(void **state)
 static void
 test_invalid(void **state)
 {
-	static const char *const texts[] = { "\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc3",
-		"\xe0\x9f\xbf", "\xe2\x82", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
-		"\xf5\x80\x80\x80", "\xfe", "\xff", "a\xc3(", "\xe2\x82\xac\xe2\x82" };
+	static const char *const texts[] = {"\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc3",
+	    "\xe0\x9f\xbf", "\xe2\x82", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
+	    "\xf5\x80\x80\x80", "\xfe", "\xff", "a\xc3(", "\xe2\x82\xac\xe2\x82"};
 	size_t i;
 
 	(void)state;
@@ -89,18 +93,23 @@ test_clean(void **state)
 	static const struct {
 		const char *dirty, *clean;
 	} rows[] = {
-		{ "abc", "abc" },
-		{ "\xe2\x82\xac", "\xe2\x82\xac" },
-		{ "\x80", UTF8_REPLACEMENT },
-		{ "\x80\x80", UTF8_REPLACEMENT UTF8_REPLACEMENT },
-		{ "\xc0\xaf", UTF8_REPLACEMENT UTF8_REPLACEMENT },
-		{ "a\xf1\x80\x80\xe1\x80\xc2" "b\x80" "c\x80\xbf" "d",
-		    "a" UTF8_REPLACEMENT UTF8_REPLACEMENT UTF8_REPLACEMENT "b" UTF8_REPLACEMENT
-		    "c" UTF8_REPLACEMENT UTF8_REPLACEMENT "d" },
-		{ "\xe2\x82", UTF8_REPLACEMENT },
-		{ "\xf0\x9f\x98", UTF8_REPLACEMENT },
-		{ "\xed\xa0\x80", UTF8_REPLACEMENT UTF8_REPLACEMENT UTF8_REPLACEMENT },
-		{ "\xff" "a", UTF8_REPLACEMENT "a" },
+	    {"abc", "abc"},
+	    {"\xe2\x82\xac", "\xe2\x82\xac"},
+	    {"\x80", UTF8_REPLACEMENT},
+	    {"\x80\x80", UTF8_REPLACEMENT UTF8_REPLACEMENT},
+	    {"\xc0\xaf", UTF8_REPLACEMENT UTF8_REPLACEMENT},
+	    {"a\xf1\x80\x80\xe1\x80\xc2"
+	     "b\x80"
+	     "c\x80\xbf"
+	     "d",
+		"a" UTF8_REPLACEMENT UTF8_REPLACEMENT UTF8_REPLACEMENT "b" UTF8_REPLACEMENT
+		"c" UTF8_REPLACEMENT UTF8_REPLACEMENT "d"},
+	    {"\xe2\x82", UTF8_REPLACEMENT},
+	    {"\xf0\x9f\x98", UTF8_REPLACEMENT},
+	    {"\xed\xa0\x80", UTF8_REPLACEMENT UTF8_REPLACEMENT UTF8_REPLACEMENT},
+	    {"\xff"
+	     "a",
+		UTF8_REPLACEMENT "a"},
 	};
 	size_t i, length;
 	char *clean;
@@ -173,13 +182,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_two_bytes),
-		cmocka_unit_test(test_invalid),
-		cmocka_unit_test(test_clean),
-		cmocka_unit_test(test_floor),
-		cmocka_unit_test(test_counting),
-		cmocka_unit_test(test_cut_tail),
+	    cmocka_unit_test(test_round_trip),
+	    cmocka_unit_test(test_two_bytes),
+	    cmocka_unit_test(test_invalid),
+	    cmocka_unit_test(test_clean),
+	    cmocka_unit_test(test_floor),
+	    cmocka_unit_test(test_counting),
+	    cmocka_unit_test(test_cut_tail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

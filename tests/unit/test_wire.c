@@ -95,7 +95,7 @@ test_short(void **state)
 static void
 test_lying_length(void **state)
 {
-	static const unsigned char lies[] = { 0xff, 0xff, 0xff, 0xff, 'a' };
+	static const unsigned char lies[] = {0xff, 0xff, 0xff, 0xff, 'a'};
 	struct wire_cursor cursor;
 	size_t length;
 
@@ -108,15 +108,15 @@ test_lying_length(void **state)
 static void
 test_frame(void **state)
 {
-	struct frame_header header = { 0x01020304, 0x0506, 0x0708, 0x090a0b0c, 0x0d0e0f10,
-		0x11121314 };
+	struct frame_header header = {
+	    0x01020304, 0x0506, 0x0708, 0x090a0b0c, 0x0d0e0f10, 0x11121314};
 	struct frame_header back;
 	unsigned char bytes[FRAME_HEADER_SIZE];
 
 	(void)state;
 	frame_encode(&header, bytes);
-	assert_memory_equal(bytes,
-	    "\4\3\2\1\6\5\x8\7\xc\xb\xa\x9\x10\xf\xe\xd\x14\x13\x12\x11", FRAME_HEADER_SIZE);
+	assert_memory_equal(bytes, "\4\3\2\1\6\5\x8\7\xc\xb\xa\x9\x10\xf\xe\xd\x14\x13\x12\x11",
+	    FRAME_HEADER_SIZE);
 	frame_decode(bytes, &back);
 	assert_memory_equal(&header, &back, sizeof header);
 }
@@ -125,11 +125,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_byte_order),
-		cmocka_unit_test(test_short),
-		cmocka_unit_test(test_lying_length),
-		cmocka_unit_test(test_frame),
+	    cmocka_unit_test(test_round_trip),
+	    cmocka_unit_test(test_byte_order),
+	    cmocka_unit_test(test_short),
+	    cmocka_unit_test(test_lying_length),
+	    cmocka_unit_test(test_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

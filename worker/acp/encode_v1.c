@@ -35,6 +35,9 @@ static const struct {
 	{ SESSION_MODE_PLAN, "Plan", "Reads only: nothing is changed and nothing is run" },
 };
 
+/* After this many bytes of a card's contents no further one is begun. */
+#define CONTENTS_MAX ((size_t)3 * 1024 * 1024)
+
 #define MODE_COUNT (sizeof modes / sizeof modes[0])
 
 static void
@@ -82,17 +85,24 @@ append_content(struct buffer *out, const struct tool_content *content)
 	buffer_append_byte(out, '}');
 }
 
+/* Of an edit of very many files only the first are shown: a line has its limit. */
 static void
 append_contents(struct buffer *out, const struct tool_contents *contents)
 {
+	const size_t first = out->length;
 	size_t i;
 
 	buffer_append_text(out, ",\"content\":[");
-	for (i = 0; i < contents->count; i++) {
+	for (i = 0; i < contents->count && out->length - first < CONTENTS_MAX; i++) {
 		if (i > 0)
 			buffer_append_byte(out, ',');
 		append_content(out, &contents->items[i]);
 	}
+	if (i < contents->count)
+		buffer_printf(out,
+		    ",{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":"
+		    "\"%zu more are not shown.\"}}",
+		    contents->count - i);
 	buffer_append_byte(out, ']');
 }
 

@@ -29,8 +29,7 @@ void encode_v1_mode(struct buffer *out, enum session_mode mode);
 void encode_v1_options(struct buffer *out, enum session_mode mode, const char *model);
 void encode_v1_info(struct buffer *out, const char *title);
 void encode_v1_notice(struct buffer *out, const char *title, const char *description);
-/* Params of session/request_permission without the session id. `full`: offers more than one
- * option of a kind. */
+/* Params of session/request_permission without the session id. */
 void encode_v1_permission(struct buffer *out, const struct tool_run *run);
 /* The members of the session/new result: modes and configOptions. */
 void encode_v1_session(struct buffer *out, enum session_mode mode, const char *model);

@@ -82,9 +82,15 @@ permission_list_free(struct permission_list *list)
 {
 	if (list == NULL)
 		return;
-	while (!TAILQ_EMPTY(&list->questions))
-		drop(TAILQ_FIRST(&list->questions));
+	permission_list_forget(list);
 	free(list);
+}
+
+void
+permission_list_forget(struct permission_list *list)
+{
+	while (list != NULL && !TAILQ_EMPTY(&list->questions))
+		drop(TAILQ_FIRST(&list->questions));
 }
 
 void
@@ -141,6 +147,8 @@ permission_answer(struct permission_list *list, uint32_t request, bool failed,
 	if (question == NULL)
 		return;
 	answer = failed ? USER_REJECTS_ONCE : encode_v1_answer(value);
+	if (answer == USER_ALLOWS_ALWAYS && question->run->permission.grant == NULL)
+		answer = USER_REJECTS_ONCE; /* that was not among the options */
 	log_info("permission", "%s: %s", question->run->call_id,
 	    answer == USER_ALLOWS_ONCE || answer == USER_ALLOWS_ALWAYS ? "allowed" : "refused");
 	answered = question->answered;

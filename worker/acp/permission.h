@@ -20,6 +20,8 @@ struct tool_run;
 struct permission_list *permission_list_new(struct event_base *base,
     struct supervisor_link *link, int64_t timeout_ms);
 void permission_list_free(struct permission_list *list);
+/* Forgets every question without a word: who asked is gone. `list` may be NULL. */
+void permission_list_forget(struct permission_list *list);
 void permission_ask(struct permission_list *list, uint32_t turn, const struct tool_run *run,
     void (*answered)(enum user_answer answer, void *arg), void *arg);
 /* The answer is not wanted any more. */

@@ -9,6 +9,7 @@
 #include "worker/acp/permission.h"
 #include "worker/supervisor_link.h"
 #include "common/alloc.h"
+#include "common/log.h"
 #include "common/wire.h"
 
 #include <stdlib.h>
@@ -35,7 +36,10 @@ struct turn_output {
 static void
 send_line(struct turn_output *self, enum message_type type)
 {
-	link_send(self->link, type, 0, self->turn, self->line.data, self->line.length);
+	if (self->line.length <= MESSAGE_UPDATE_MAX)
+		link_send(self->link, type, 0, self->turn, self->line.data, self->line.length);
+	else
+		log_warning("output", "an update of %zu bytes was left out", self->line.length);
 	if (self->line.capacity > 256 * 1024)
 		buffer_free(&self->line);
 	else
@@ -179,8 +183,7 @@ on_finished(const struct turn_end *end, void *arg)
 		    end->message, end->details, NULL);
 	else
 		link_send(self->link, TO_SUPERVISOR_TURN_DONE, 0, self->turn, &reason, 1);
-	self->turn = 0;
-	self->waiting_count = 0; /* its calls are gone */
+	turn_output_forget(self); /* its calls are gone */
 	if (self->ended != NULL)
 		self->ended(self->ended_arg);
 }
@@ -231,6 +234,15 @@ turn_output_begin(struct turn_output *self, uint32_t turn)
 {
 	self->turn = turn;
 	self->texts = 0;
+}
+
+void
+turn_output_forget(struct turn_output *self)
+{
+	if (self == NULL)
+		return;
+	self->turn = 0;
+	self->waiting_count = 0;
 }
 
 uint32_t

@@ -21,6 +21,8 @@ void turn_output_free(struct turn_output *self);
 struct output turn_output_callbacks(struct turn_output *self);
 /* A turn begins: what is sent from now on carries its number. */
 void turn_output_begin(struct turn_output *self, uint32_t turn);
+/* The turn was abandoned: nobody waits for anything any more. `self` may be NULL. */
+void turn_output_forget(struct turn_output *self);
 /* The running turn, 0 when none. */
 uint32_t turn_output_turn(const struct turn_output *self);
 /* The socket has taken what waited. */

@@ -6,6 +6,7 @@
 
 #include "worker/agent/conversation.h"
 #include "worker/agent/output.h"
+#include "worker/agent/request.h"
 #include "worker/config/runtime.h"
 #include "worker/store/store.h"
 #include "worker/tools/tool.h"
@@ -31,7 +32,7 @@ struct agent {
 	char *system_prompt; /* built with the first turn */
 	struct json_object *tool_list;
 	bool images;	     /* the model takes pictures, as far as we know */
-	bool reasoning_echo; /* reasoning_content is sent back */
+	enum request_reasoning reasoning; /* what is sent back of earlier thoughts */
 	struct turn *turn;   /* the running one, NULL when idle */
 	int64_t input_tokens, output_tokens; /* sums over the session */
 	int64_t context_tokens;		     /* of the last request and its answer */

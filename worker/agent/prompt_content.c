@@ -157,6 +157,14 @@ take_block(struct content *content, struct json_object *block)
 	return refuse(content, "This type of content is not supported: ", type);
 }
 
+static bool
+is_blank(const struct buffer *text)
+{
+	const char *at = buffer_text(text);
+
+	return at + strspn(at, " \t\r\n") == at + text->length;
+}
+
 struct json_object *
 prompt_content_build(struct json_object *blocks, const char *cwd, struct buffer *error)
 {
@@ -173,7 +181,9 @@ prompt_content_build(struct json_object *blocks, const char *cwd, struct buffer 
 	for (i = 0; i < count; i++)
 		if (take_block(&content, json_object_array_get_idx(blocks, i)) == -1)
 			break;
-	if (count > 0 && i == count) {
+	if (count > 0 && i == count && !content.images && is_blank(&content.text)) {
+		refuse(&content, "prompt", " has no text in it");
+	} else if (count > 0 && i == count) {
 		if (content.images) {
 			end_text(&content);
 			value = json_object_get(content.parts);

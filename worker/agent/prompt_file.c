@@ -141,6 +141,8 @@ read_image(struct prompt_file *file, const char *path, const char *mime)
 
 	if (fd == -1 || fd_read_all(fd, &bytes, PROMPT_FILE_MAX) == -1) {
 		note(file, "the image cannot be read or is bigger than 512 KiB");
+	} else if (bytes.length == 0) {
+		note(file, "the image is empty");
 	} else {
 		file->image = encode_base64(buffer_text(&bytes), bytes.length);
 		file->mime = xstrdup(mime);
@@ -206,10 +208,11 @@ take_blob(struct json_object *resource, struct prompt_file *file)
 {
 	const char *blob = json_member_text(resource, "blob", "");
 	const char *mime = json_member_text(resource, "mimeType", "");
+	const char *fault = prompt_file_base64_fault(blob);
 	struct buffer bytes = BUFFER_EMPTY;
 
-	if (prompt_file_base64_fault(blob) != NULL) {
-		note(file, "its data is not base64");
+	if (fault != NULL) {
+		note(file, fault);
 		return;
 	}
 	if (strncmp(mime, "image/", 6) == 0) {

@@ -11,16 +11,52 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* DeepSeek and Kimi refuse a history of tool calls without reasoning_content;
+ * OpenRouter and Nous pass signed reasoning_details on. */
+static const struct {
+	const char *provider;
+	enum request_reasoning reasoning;
+} defaults[] = {
+	{ "deepseek", REQUEST_REASONING_CONTENT },
+	{ "kimi-coding", REQUEST_REASONING_CONTENT },
+	{ "kimi-coding-cn", REQUEST_REASONING_CONTENT },
+	{ "openrouter", REQUEST_REASONING_DETAILS },
+	{ "nous", REQUEST_REASONING_DETAILS },
+};
+
+enum request_reasoning
+request_reasoning_default(const char *provider)
+{
+	size_t i;
+
+	for (i = 0; provider != NULL && i < sizeof defaults / sizeof defaults[0]; i++)
+		if (strcmp(defaults[i].provider, provider) == 0)
+			return defaults[i].reasoning;
+	return REQUEST_REASONING_NONE;
+}
+
+static bool
+wants_content(enum request_reasoning reasoning)
+{
+	return reasoning == REQUEST_REASONING_ALL || reasoning == REQUEST_REASONING_CONTENT;
+}
+
+static bool
+wants_details(enum request_reasoning reasoning)
+{
+	return reasoning == REQUEST_REASONING_ALL || reasoning == REQUEST_REASONING_DETAILS;
+}
+
 /* Members that a provider may get, per role; everything else is ours. */
 static bool
-is_sent(const char *role, const char *key, bool reasoning_echo)
+is_sent(const char *role, const char *key, enum request_reasoning reasoning)
 {
 	if (strcmp(key, "role") == 0 || strcmp(key, "content") == 0)
 		return true;
 	if (strcmp(role, "assistant") == 0)
 		return strcmp(key, "tool_calls") == 0 ||
-		    (reasoning_echo && (strcmp(key, "reasoning_content") == 0 ||
-					   strcmp(key, "reasoning_details") == 0));
+		    (wants_content(reasoning) && strcmp(key, "reasoning_content") == 0) ||
+		    (wants_details(reasoning) && strcmp(key, "reasoning_details") == 0);
 	return strcmp(role, "tool") == 0 &&
 	    (strcmp(key, "tool_call_id") == 0 || strcmp(key, "name") == 0);
 }
@@ -47,15 +83,28 @@ without_images(struct json_object *parts)
 	return list;
 }
 
+/* Thoughts that came under another name go back as reasoning_content; with tool calls the
+ * member has to be there, be it empty. */
+static void
+complete_reasoning(struct json_object *copy, struct json_object *message)
+{
+	const char *thoughts = json_member_string(message, "reasoning");
+
+	if (json_has(copy, "reasoning_content"))
+		return;
+	if (thoughts != NULL || json_has(copy, "tool_calls"))
+		json_set_text(copy, "reasoning_content", thoughts != NULL ? thoughts : "");
+}
+
 static struct json_object *
-copy_message(struct json_object *message, bool images, bool reasoning_echo)
+copy_message(struct json_object *message, bool images, enum request_reasoning reasoning)
 {
 	struct json_object *copy = json_object_new_object();
 	const char *role = json_member_text(message, "role", "user");
 
 	json_object_object_foreach(message, key, value)
 	{
-		if (!is_sent(role, key, reasoning_echo))
+		if (!is_sent(role, key, reasoning))
 			continue;
 		if (!images && strcmp(key, "content") == 0 &&
 		    json_object_is_type(value, json_type_array))
@@ -63,6 +112,8 @@ copy_message(struct json_object *message, bool images, bool reasoning_echo)
 		else
 			json_set(copy, key, json_object_get(value));
 	}
+	if (wants_content(reasoning) && strcmp(role, "assistant") == 0)
+		complete_reasoning(copy, message);
 	return copy;
 }
 
@@ -150,7 +201,7 @@ append_results(struct json_object *list, struct json_object *messages, size_t *a
 		for (j = first; j < *at && found == NULL; j++) {
 			result = json_object_array_get_idx(messages, j);
 			if (strcmp(json_member_text(result, "tool_call_id", ""), id) == 0)
-				found = copy_message(result, true, false);
+				found = copy_message(result, true, REQUEST_REASONING_NONE);
 		}
 		if (found == NULL)
 			found = conversation_tool(id,
@@ -177,7 +228,7 @@ is_blank(struct json_object *content)
 
 struct json_object *
 request_messages(const struct conversation *conversation, const char *system_prompt,
-    bool images, bool reasoning_echo)
+    bool images, enum request_reasoning reasoning)
 {
 	struct json_object *list = json_object_new_array(), *message, *copy, *calls;
 	struct json_object *messages = conversation_messages(conversation);
@@ -193,7 +244,7 @@ request_messages(const struct conversation *conversation, const char *system_pro
 		message = json_object_array_get_idx(messages, at++);
 		if (has_role(message, "tool"))
 			continue; /* a result without its call */
-		copy = copy_message(message, images, reasoning_echo);
+		copy = copy_message(message, images, reasoning);
 		calls = json_member_array(copy, "tool_calls");
 		if (has_role(copy, "assistant") && calls == NULL &&
 		    is_blank(json_member(copy, "content"))) {

@@ -12,10 +12,20 @@
 struct conversation;
 struct runtime;
 
-/* `images` false: pictures are replaced by a short text. `reasoning_echo`: reasoning_content
- * is sent back. The caller owns the array. */
+/* Which of its earlier thoughts a model gets back. Providers want opposite things: some
+ * refuse a history without them, some one with them. */
+enum request_reasoning {
+	REQUEST_REASONING_NONE,
+	REQUEST_REASONING_ALL,
+	REQUEST_REASONING_CONTENT, /* reasoning_content */
+	REQUEST_REASONING_DETAILS  /* reasoning_details */
+};
+
+/* What a provider wants when the configuration says nothing. */
+enum request_reasoning request_reasoning_default(const char *provider);
+/* `images` false: pictures are replaced by a short text. The caller owns the array. */
 struct json_object *request_messages(const struct conversation *conversation,
-    const char *system_prompt, bool images, bool reasoning_echo);
+    const char *system_prompt, bool images, enum request_reasoning reasoning);
 /* The tools as the provider gets them: the same array in every mode, so that a provider's
  * prefix cache holds. Owned by the caller. */
 struct json_object *request_tools(void);

@@ -76,7 +76,7 @@ request(struct turn *turn)
 	turn_text_reset(turn);
 	json_object_put(turn->request_messages);
 	turn->request_messages = request_messages(agent->conversation, agent->system_prompt,
-	    agent->images, agent->reasoning_echo);
+	    agent->images, agent->reasoning);
 	wanted.messages = turn->request_messages;
 	turn->state = TURN_REQUESTING;
 	turn->call = model_call_start(agent->base, &wanted, &callbacks, turn);
@@ -154,12 +154,15 @@ on_model_finished(const struct model_answer *answer, void *arg)
 static void
 calls_done(struct turn *turn)
 {
+	if (turn->cancelled) {
+		/* A cancelled call may still stand in the queue of those whose start is being
+		 * written out: the batch goes with the turn. */
+		turn_finish(turn, STOP_REASON_CANCELLED);
+		return;
+	}
 	call_batch_free(turn->batch);
 	turn->batch = NULL;
-	if (turn->cancelled)
-		turn_finish(turn, STOP_REASON_CANCELLED);
-	else
-		request(turn);
+	request(turn);
 }
 
 static void

@@ -4,6 +4,7 @@
  */
 #include <config.h>
 
+#include "worker/agent/call_text.h"
 #include "worker/agent/turn_internal.h"
 #include "common/alloc.h"
 
@@ -54,27 +55,29 @@ retry_without_images(struct turn *turn, const struct model_answer *answer)
 static void
 failed(struct turn *turn, const struct model_answer *answer)
 {
-	const char *message = answer->message != NULL ? answer->message : "The request failed";
+	const char *details = answer->message != NULL ? answer->message : "The request failed";
+	const char *message = details;
 
 	if (retry_without_images(turn, answer))
 		return;
 	keep_answer(turn, answer);
+	if (answer->error == MODEL_ERROR_TOO_LONG)
+		message = "The conversation is too long for the model; go on in a new session";
 	turn_fail(turn, answer->error == MODEL_ERROR_AUTH ? AUTH_REQUIRED : INTERNAL_ERROR,
-	    message, message);
+	    message, details);
 }
 
 /* Nothing came: asked again, then said so. */
 static void
-empty(struct turn *turn, const struct model_answer *answer)
+empty(struct turn *turn)
 {
+	if (turn->empty_answers++ < EMPTY_ANSWERS_MAX) {
+		turn->up->request(turn);
+		return;
+	}
 	if (turn->text.thought.length > 0) {
 		turn_text_say(turn, "(The model gave its reasoning but no answer.)");
 		turn_finish(turn, STOP_REASON_END_TURN);
-		return;
-	}
-	(void)answer;
-	if (turn->empty_answers++ < EMPTY_ANSWERS_MAX) {
-		turn->up->request(turn);
 		return;
 	}
 	turn_fail(turn, INTERNAL_ERROR, "The model gave an empty answer",
@@ -119,36 +122,6 @@ drop_repeated(struct model_tool_call *calls, size_t count)
 	return kept;
 }
 
-static bool
-is_object_text(const char *text)
-{
-	const char *reason;
-	struct json_object *value = json_parse(text, strlen(text), &reason);
-	bool object = json_object_is_type(value, json_type_object);
-
-	json_object_put(value);
-	return object;
-}
-
-/* Arguments that strict providers take back: an object's text. What the model wrote is kept
- * where it is one, else it goes into the object as text. */
-static char *
-storable_arguments(const char *arguments)
-{
-	struct json_object *value;
-	char *text;
-
-	if (arguments[strspn(arguments, " \t\r\n")] == '\0' || strcmp(arguments, "null") == 0)
-		return xstrdup("{}");
-	if (is_object_text(arguments))
-		return xstrdup(arguments);
-	value = json_object_new_object();
-	json_set(value, "_unparsed", json_new_bytes(arguments, strlen(arguments)));
-	text = xstrdup(json_text(value, NULL));
-	json_object_put(value);
-	return text;
-}
-
 /* The calls run once the message that holds them is saved. */
 static void
 on_calls_saved(const char *error, void *arg)
@@ -174,13 +147,16 @@ keep_calls(struct turn *turn, struct json_object *extra, const struct model_tool
 	for (i = 0; i < count; i++) {
 		stored[i] = calls[i];
 		stored[i].id = ids[i];
-		stored[i].arguments = storable_arguments(calls[i].arguments);
+		stored[i].name = call_text_name(calls[i].name);
+		stored[i].arguments = call_text_storable(calls[i].arguments);
 	}
 	message = conversation_assistant(buffer_text(&turn->text.answer),
 	    turn->text.answer.length, extra, stored, count);
 	conversation_append(turn->agent->conversation, message);
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
+		free(stored[i].name);
 		free(stored[i].arguments);
+	}
 	free(stored);
 	store_append_assistant(turn->agent->store, message, on_calls_saved, turn);
 	json_object_put(message);
@@ -209,15 +185,26 @@ run_calls(struct turn *turn, const struct model_answer *answer)
 	free(calls);
 }
 
-/* True when at least one call of the answer can be used as it is. */
+static bool
+is_usable(const struct model_tool_call *call)
+{
+	char error[256];
+	struct json_object *arguments;
+
+	if (tool_find(call->name) == NULL)
+		return false;
+	arguments = call_text_arguments(call->arguments, error, sizeof error);
+	json_object_put(arguments);
+	return arguments != NULL;
+}
+
 static bool
 any_usable(const struct model_answer *answer)
 {
 	size_t i;
 
 	for (i = 0; i < answer->call_count; i++)
-		if (answer->calls[i].arguments[0] == '\0' ||
-		    is_object_text(answer->calls[i].arguments))
+		if (is_usable(&answer->calls[i]))
 			return true;
 	return false;
 }
@@ -228,9 +215,10 @@ with_calls(struct turn *turn, const struct model_answer *answer)
 	turn->empty_answers = 0;
 	turn->unusable_calls = any_usable(answer) ? 0 : turn->unusable_calls + 1;
 	if (turn->unusable_calls > UNUSABLE_CALLS_MAX) {
+		keep_answer(turn, answer);
 		turn_fail(turn, INTERNAL_ERROR, "The model's tool calls could not be used",
-		    "Several answers in a row had tool calls whose arguments were not complete "
-		    "JSON.");
+		    "Several answers in a row had only calls of tools that do not exist, or with "
+		    "arguments that are not complete JSON.");
 		return;
 	}
 	run_calls(turn, answer);
@@ -256,9 +244,9 @@ turn_answer(struct turn *turn, const struct model_answer *answer)
 	if (answer->call_count > 0) {
 		with_calls(turn, answer);
 	} else if (is_blank(&turn->text.answer) && !turn->text.shown) {
-		empty(turn, answer);
+		empty(turn);
 	} else if (is_blank(&turn->text.answer) && turn->text.thought.length > 0) {
-		empty(turn, answer);
+		empty(turn);
 	} else {
 		keep_answer(turn, answer);
 		turn_finish(turn, STOP_REASON_END_TURN);

@@ -5,6 +5,7 @@
  */
 #include <config.h>
 
+#include "worker/agent/call_text.h"
 #include "worker/agent/turn_internal.h"
 #include "worker/tools/grants.h"
 #include "worker/tools/todo.h"
@@ -18,6 +19,8 @@
 
 /* Reads that run beside each other (as in Hermes). */
 #define PARALLEL_MAX 8
+/* Bytes of a name that no tool has, as the model is told. */
+#define UNKNOWN_NAME_MAX 100
 
 enum call_state {
 	CALL_WAITING,
@@ -70,6 +73,7 @@ save_result(struct batch_call *call, const char *text, size_t length)
 	struct agent *agent = call->batch->turn->agent;
 	size_t limit = (size_t)agent->limits.result_characters;
 	struct buffer cut = BUFFER_EMPTY;
+	char *name = call_text_name(call->name);
 
 	if (length > limit && utf8_count(text, length) > limit) {
 		buffer_append(&cut, text, utf8_offset(text, length, limit));
@@ -78,8 +82,9 @@ save_result(struct batch_call *call, const char *text, size_t length)
 		length = cut.length;
 	}
 	call->state = CALL_SAVING;
-	call->message = conversation_tool(call->id, call->name, text, length);
+	call->message = conversation_tool(call->id, name, text, length);
 	buffer_free(&cut);
+	free(name);
 	store_call_result(agent->store, call->message, on_result_saved, call);
 }
 
@@ -248,50 +253,21 @@ judge(struct batch_call *call)
 	output->ask(call->run, on_answer, call, output->arg);
 }
 
-/* The arguments as an object; NULL with a text for the model. Blank and null count as {},
- * a string that holds an object is decoded once (providers do both). */
-static struct json_object *
-parse_arguments(const char *text, char *error, size_t size)
-{
-	const char *reason;
-	struct json_object *value, *inner;
-
-	if (text[strspn(text, " \t\r\n")] == '\0')
-		return json_object_new_object();
-	value = json_parse(text, strlen(text), &reason);
-	if (value == NULL && reason == NULL)
-		return json_object_new_object();
-	if (json_object_is_type(value, json_type_string)) {
-		inner = json_parse(json_object_get_string(value),
-		    (size_t)json_object_get_string_len(value), &reason);
-		json_object_put(value);
-		value = inner;
-	}
-	if (json_object_is_type(value, json_type_object))
-		return value;
-	if (value == NULL)
-		snprintf(error, size,
-		    "The arguments were not complete JSON (%s); nothing was done. Send the call "
-		    "again, in smaller parts if it is long.",
-		    reason != NULL ? reason : "null");
-	else
-		snprintf(error, size,
-		    "The arguments must be a JSON object; nothing was done. Send the call again.");
-	json_object_put(value);
-	return NULL;
-}
-
 static void
 unknown_tool(struct batch_call *call)
 {
 	struct output *output = output_of(call);
 	struct buffer text = BUFFER_EMPTY;
 	const struct tool *row;
+	char *name = call_text_name(call->name);
+	size_t shown = utf8_floor(call->name, strlen(call->name), UNKNOWN_NAME_MAX);
 
-	buffer_printf(&text, "There is no tool named \"%s\". The tools are:", call->name);
+	buffer_printf(&text, "There is no tool named \"%.*s\". The tools are:", (int)shown,
+	    call->name);
 	for (row = tool_table(); row->name != NULL; row++)
 		buffer_printf(&text, " %s", row->name);
-	output->failed_call(call->id, call->name, buffer_text(&text), output->arg);
+	output->failed_call(call->id, name, buffer_text(&text), output->arg);
+	free(name);
 	save_error(call, buffer_text(&text));
 	buffer_free(&text);
 }
@@ -309,7 +285,7 @@ begin_call(struct batch_call *call)
 		unknown_tool(call);
 		return;
 	}
-	arguments = parse_arguments(call->arguments, error, sizeof error);
+	arguments = call_text_arguments(call->arguments, error, sizeof error);
 	if (arguments == NULL) {
 		output->failed_call(call->id, call->name, error, output->arg);
 		save_error(call, error);

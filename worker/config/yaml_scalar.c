@@ -37,7 +37,11 @@ is_word(const char *const *words, const char *text)
 static bool
 consists_of(const char *text, const char *allowed)
 {
-	return *text != '\0' && text[strspn(text, allowed)] == '\0';
+	const char *at = text;
+
+	while (*at != '\0' && strchr(allowed, *at) != NULL)
+		at++;
+	return at > text && *at == '\0';
 }
 
 static void

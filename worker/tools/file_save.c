@@ -242,10 +242,11 @@ failed:
 static void
 restore(int fd, const struct buffer *old)
 {
-	int code = errno;
+	int code = errno, ignored = 0;
 
 	if (lseek(fd, 0, SEEK_SET) == 0 && fd_write_all(fd, buffer_text(old), old->length) == 0)
-		(void)ftruncate(fd, (off_t)old->length);
+		ignored = ftruncate(fd, (off_t)old->length);
+	(void)ignored; /* the first error is what counts */
 	errno = code;
 }
 
