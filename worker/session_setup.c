@@ -174,11 +174,11 @@ reasoning(const struct worker *worker)
 {
 	static const char path[] = "model.reasoning_echo";
 
-	if (configuration_boolean(worker->configuration, path, false))
-		return REQUEST_REASONING_ALL;
-	if (!configuration_boolean(worker->configuration, path, true))
-		return REQUEST_REASONING_NONE;
-	return request_reasoning_default(worker->agent.runtime.provider);
+	if (configuration_value(worker->configuration, path) == NULL)
+		return request_reasoning_default(worker->agent.runtime.provider);
+	return configuration_boolean(worker->configuration, path, false)
+	    ? REQUEST_REASONING_ALL
+	    : REQUEST_REASONING_NONE;
 }
 
 /* 0 waits for ever, and nothing else does. */
