@@ -324,7 +324,10 @@ class ModelServer:
         if "chunked" in headers.get("transfer-encoding", ""):
             body = self.read_chunks(stream)
         else:
-            body = stream.read(int(headers.get("content-length", 0)))
+            size = int(headers.get("content-length", 0))
+            body = stream.read(size)
+            if len(body) < size:
+                return None  # the client went while it was sending
         return Request(first[0].decode(), first[1].decode(), headers, body, time.monotonic())
 
     @staticmethod

@@ -98,7 +98,7 @@ test_text(void **state)
 	} rows[] = {
 	    {"[" T("a") "]", "\"a\""},
 	    {"[" T("a") "," T("b") "]", "\"a\\nb\""},
-	    {"[" T("") "]", "\"\""},
+	    {"[" T("") "," T("a") "]", "\"a\""},
 	    {"[" T("a\\u0000b\\ud800") "]", "\"a\\u0000b\xef\xbf\xbd\""},
 	    {"[" T("x") ",{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\"}," T(
 		 "y") "]",
@@ -142,6 +142,7 @@ static void
 test_refused(void **state)
 {
 	static const char *const rows[][2] = {
+	    {"[" T("") "]", "no text in it"},
 	    {"[]", "prompt must be an array with at least one block"},
 	    {"{}", "prompt must be an array with at least one block"},
 	    {"null", "prompt must be an array with at least one block"},

@@ -108,6 +108,40 @@ test_cancel_request(void **state)
 	assert_int_equal(fixture->session->state, SESSION_CANCELLING);
 }
 
+/* A session that is not wanted before it is there. */
+static void
+test_cancel_new(void **state)
+{
+	struct fixture *fixture = *state;
+
+	new_session(fixture);
+	client(fixture, "{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":"
+			"{\"requestId\":\"new\"}}");
+	expect(fixture,
+	    "{\"jsonrpc\":\"2.0\",\"id\":\"new\",\"error\":{\"code\":-32800,\"message\":"
+	    "\"Request cancelled\"}}\n");
+	fake_hello(fixture->worker);
+	fake_ready(fixture->worker, "", "{}"); /* too late */
+	expect(fixture, "");
+	fake_die(fixture->worker, "ended");
+	expect(fixture, "");
+	assert_null(session_first(fixture->fake->supervisor.sessions));
+	assert_true(pending_table_empty(fixture->fake->supervisor.pending));
+}
+
+static void
+test_cancel_authenticate(void **state)
+{
+	struct fixture *fixture = *state;
+
+	client(fixture, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"authenticate\",\"params\":"
+			"{\"methodId\":\"p\"}}");
+	client(fixture, "{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":"
+			"{\"requestId\":4}}");
+	expect_part(fixture, "\"id\":4,\"error\":{\"code\":-32800");
+	assert_true(pending_table_empty(fixture->fake->supervisor.pending));
+}
+
 static void
 test_queue(void **state)
 {
@@ -364,6 +398,8 @@ main(void)
 	    ROW_TURN(test_cancel_then_died),
 	    ROW_TURN(test_cancel_ignored),
 	    ROW_TURN(test_cancel_request),
+	    ROW_EMPTY(test_cancel_new),
+	    ROW_EMPTY(test_cancel_authenticate),
 	    ROW_TURN(test_queue),
 	    ROW_TURN(test_death_in_a_turn),
 	    ROW_TURN(test_death_before_a_word),

@@ -35,8 +35,8 @@ static const struct {
 	{ SESSION_MODE_PLAN, "Plan", "Reads only: nothing is changed and nothing is run" },
 };
 
-/* After this many bytes of a card's contents no further one is begun. */
-#define CONTENTS_MAX ((size_t)3 * 1024 * 1024)
+/* Most bytes of a card's contents, so that the line stays below MESSAGE_UPDATE_MAX. */
+#define CONTENTS_MAX ((size_t)6 * 1024 * 1024)
 
 #define MODE_COUNT (sizeof modes / sizeof modes[0])
 
@@ -89,20 +89,24 @@ append_content(struct buffer *out, const struct tool_content *content)
 static void
 append_contents(struct buffer *out, const struct tool_contents *contents)
 {
-	const size_t first = out->length;
-	size_t i;
+	size_t i, first, before;
 
 	buffer_append_text(out, ",\"content\":[");
-	for (i = 0; i < contents->count && out->length - first < CONTENTS_MAX; i++) {
+	first = out->length;
+	for (i = 0; i < contents->count; i++) {
+		before = out->length;
 		if (i > 0)
 			buffer_append_byte(out, ',');
 		append_content(out, &contents->items[i]);
+		if (out->length - first > CONTENTS_MAX) {
+			out->length = before;
+			buffer_printf(out,
+			    "%s{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":"
+			    "\"%zu more are not shown.\"}}",
+			    i > 0 ? "," : "", contents->count - i);
+			break;
+		}
 	}
-	if (i < contents->count)
-		buffer_printf(out,
-		    ",{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":"
-		    "\"%zu more are not shown.\"}}",
-		    contents->count - i);
 	buffer_append_byte(out, ']');
 }
 
