@@ -118,6 +118,10 @@ on_turn_start(struct worker *worker, const struct message *message)
 		worker->noted = true;
 		session_tell_state(worker);
 	}
+	if (params == NULL) {
+		fail_turn(worker, "The prompt could not be read: it is nested too deeply");
+		goto done;
+	}
 	if (run_command(worker, blocks))
 		goto done;
 	content = prompt_content_build(blocks, worker->cwd, &error);

@@ -9,7 +9,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import model_server as model
 import processes
-from acp import AcpTest, allow_always, allow_once, no_answer, reject_once, select, within
+from acp import AcpTest, allow_always, allow_once, no_answer, reject_once, within
 
 
 class Oversize(AcpTest):
@@ -335,6 +335,19 @@ class Permissions(AcpTest):
         self.assertFalse(os.path.exists(self.path(".env")))
         self.assertEqual(agent.cards(session)[0].status, "failed")
 
+    def test_reason_is_shown(self):
+        """B22: the question says why it is asked, after what is to be done"""
+        _server, agent, session = self.start(
+            model.run("rm -rf A"), model.call("write_file", path=".env", content="A=1\n"),
+            model.say("ok"))
+        agent.on_permission = reject_once
+        self.assertEqual(agent.turn(session), "end_turn")
+        for question, word in zip(agent.permissions, ("delete", "sensitive")):
+            contents = question["params"]["toolCall"]["content"]
+            self.assertIn(word, contents[-1]["content"]["text"])
+            self.assertGreater(len(contents), 1)
+        self.assertEqual(agent.permissions[1]["params"]["toolCall"]["content"][0]["type"], "diff")
+
     def test_late_answer_is_not_taken_for_the_next_question(self):
         """B16, R29: the yes to a withdrawn question does not answer another one"""
         os.mkdir(self.path("keep"))
@@ -428,11 +441,9 @@ class Permissions(AcpTest):
 
     def test_mode_changes_in_a_turn(self):
         """acp 133, 134: the next call of the same turn follows the new mode; both are told"""
-        gate = []
         server, agent, session = self.start(
             model.call("write_file", path="a.txt", content="x\n"),
-            [lambda: gate.append(time.sleep(0.5)),
-             *model.call("write_file", path="b.txt", content="y\n")], model.say("ok"))
+            [0.5, *model.call("write_file", path="b.txt", content="y\n")], model.say("ok"))
         request = agent.prompt_start(session, "go")
         server.wait_requests(2)
         result = agent.call("session/set_config_option",
@@ -462,19 +473,10 @@ class Ends(AcpTest):
         time.sleep(0.2)
         self.assertTrue(os.path.isdir(self.path("keep")))
 
-    def ended_by(self, number, *script):
-        """A worker that gets a signal in a turn: an error, and the next prompt is served."""
-        server, agent, session = self.start(*script)
-        agent.on_permission = no_answer
-        pids = set(agent.workers())
-        return server, agent, session, pids, number
-
     def test_terminated_while_asking(self):
-        """B10 d: SIGTERM to the worker while two reads are asked for; late answers are ignored"""
-        outside = os.path.join(self.folder, "outside")
-        os.makedirs(outside)
-        server, agent, session = self.start(model.run("rm -rf keep"))
+        """B10 d: SIGTERM to the worker while it asks; a late answer is ignored"""
         os.mkdir(self.path("keep"))
+        server, agent, session = self.start(model.run("rm -rf keep"))
         agent.on_permission = no_answer
         request = agent.prompt_start(session, "go")
         question = agent.wait_permission()
@@ -548,8 +550,7 @@ class Notes(AcpTest):
         self.model()
         self.configure(agent={"max_turns": "many"})
         agent = self.agent(capabilities=capabilities)
-        session = agent.new_session(self.work, **{})
-        return agent, session
+        return agent, agent.new_session(self.work)
 
     def test_as_text(self):
         """acp 95: without the capability it is text of the first turn, once"""

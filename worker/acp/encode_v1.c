@@ -8,6 +8,7 @@
 #include "worker/agent/slash_commands.h"
 #include "worker/tools/todo.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -68,13 +69,19 @@ encode_v1_chunk(struct buffer *out, enum output_voice voice, const char *message
 }
 
 static void
+append_text(struct buffer *out, const char *text)
+{
+	buffer_append_text(out,
+	    "{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":");
+	buffer_append_json_text(out, text);
+	buffer_append_text(out, "}}");
+}
+
+static void
 append_content(struct buffer *out, const struct tool_content *content)
 {
 	if (!content->is_diff) {
-		buffer_append_text(out,
-		    "{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":");
-		buffer_append_json_text(out, content->text);
-		buffer_append_text(out, "}}");
+		append_text(out, content->text);
 		return;
 	}
 	buffer_append_text(out, "{\"type\":\"diff\"");
@@ -85,11 +92,13 @@ append_content(struct buffer *out, const struct tool_content *content)
 	buffer_append_byte(out, '}');
 }
 
-/* Of an edit of very many files only the first are shown: a line has its limit. */
+/* Of an edit of very many files only the first are shown: a line has its limit. `more` is a
+ * further text, or NULL. */
 static void
-append_contents(struct buffer *out, const struct tool_contents *contents)
+append_contents(struct buffer *out, const struct tool_contents *contents, const char *more)
 {
 	size_t i, first, before;
+	char hidden[64];
 
 	buffer_append_text(out, ",\"content\":[");
 	first = out->length;
@@ -98,14 +107,19 @@ append_contents(struct buffer *out, const struct tool_contents *contents)
 		if (i > 0)
 			buffer_append_byte(out, ',');
 		append_content(out, &contents->items[i]);
-		if (out->length - first > CONTENTS_MAX) {
-			out->length = before;
-			buffer_printf(out,
-			    "%s{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":"
-			    "\"%zu more are not shown.\"}}",
-			    i > 0 ? "," : "", contents->count - i);
-			break;
-		}
+		if (out->length - first <= CONTENTS_MAX)
+			continue;
+		out->length = before;
+		if (i > 0)
+			buffer_append_byte(out, ',');
+		snprintf(hidden, sizeof hidden, "%zu more are not shown.", contents->count - i);
+		append_text(out, hidden);
+		break;
+	}
+	if (more != NULL) {
+		if (contents->count > 0)
+			buffer_append_byte(out, ',');
+		append_text(out, more);
 	}
 	buffer_append_byte(out, ']');
 }
@@ -128,7 +142,7 @@ append_locations(struct buffer *out, const struct tool_card *card)
 
 /* What a card says about its call: title, kind, input, places, contents. */
 static void
-append_card(struct buffer *out, const struct tool_run *run)
+append_card(struct buffer *out, const struct tool_run *run, const char *more)
 {
 	const struct tool_card *card = &run->card;
 	size_t length;
@@ -143,7 +157,7 @@ append_card(struct buffer *out, const struct tool_run *run)
 		buffer_append(out, input, length);
 	}
 	append_locations(out, card);
-	append_contents(out, &card->contents);
+	append_contents(out, &card->contents, more);
 }
 
 void
@@ -151,7 +165,7 @@ encode_v1_card(struct buffer *out, const struct tool_run *run)
 {
 	begin(out, "tool_call");
 	member(out, "toolCallId", run->call_id);
-	append_card(out, run);
+	append_card(out, run, NULL);
 	buffer_append_byte(out, '}');
 }
 
@@ -162,7 +176,7 @@ encode_v1_card_update(struct buffer *out, const struct tool_run *run, enum card_
 	member(out, "toolCallId", run->call_id);
 	member(out, "status", statuses[status]);
 	if (run->shown.count > 0)
-		append_contents(out, &run->shown);
+		append_contents(out, &run->shown, NULL);
 	buffer_append_byte(out, '}');
 }
 
@@ -170,13 +184,16 @@ void
 encode_v1_failed_call(struct buffer *out, const char *call_id, const char *name,
     const char *text)
 {
+	const struct tool *tool = tool_find(name);
+
 	begin(out, "tool_call");
 	member(out, "toolCallId", call_id);
 	member(out, "title", name[0] != '\0' ? name : "Unnamed tool");
-	buffer_append_text(out, ",\"kind\":\"other\",\"status\":\"failed\",\"content\":[{\"type\":"
-				"\"content\",\"content\":{\"type\":\"text\",\"text\":");
-	buffer_append_json_text(out, text);
-	buffer_append_text(out, "}}]}");
+	member(out, "kind", tool_kind_name(tool != NULL ? tool->kind : TOOL_KIND_OTHER));
+	member(out, "status", statuses[CARD_FAILED]);
+	buffer_append_text(out, ",\"content\":[");
+	append_text(out, text);
+	buffer_append_text(out, "]}");
 }
 
 void
@@ -342,11 +359,15 @@ void
 encode_v1_permission(struct buffer *out, const struct tool_run *run)
 {
 	const struct tool_permission *permission = &run->permission;
+	struct buffer reason = BUFFER_EMPTY;
 
+	if (permission->reason != NULL)
+		buffer_printf(&reason, "Asked because: %s", permission->reason);
 	buffer_append_text(out, "{\"toolCall\":{\"toolCallId\":");
 	buffer_append_json_text(out, run->call_id);
-	append_card(out, run);
+	append_card(out, run, reason.length > 0 ? reason.data : NULL);
 	buffer_append_text(out, "},\"options\":[");
+	buffer_free(&reason);
 	append_option(out, "allow_once", "Allow once");
 	if (permission->grant != NULL) {
 		buffer_append_byte(out, ',');

@@ -60,6 +60,8 @@ on_end_saved(const char *error, void *arg)
 void
 turn_finish(struct turn *turn, enum stop_reason reason)
 {
+	if (turn->state == TURN_FINISHING)
+		return;
 	turn->state = TURN_FINISHING;
 	turn->reason = reason;
 	turn_text_flush(turn, true);
@@ -69,6 +71,8 @@ turn_finish(struct turn *turn, enum stop_reason reason)
 void
 turn_fail(struct turn *turn, int code, const char *message, const char *details)
 {
+	if (turn->state == TURN_FINISHING)
+		return;
 	turn->state = TURN_FINISHING;
 	turn->code = code;
 	turn->message = xstrdup(message);

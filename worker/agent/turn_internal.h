@@ -80,7 +80,7 @@ void call_batch_start(struct call_batch *batch);
 void call_batch_cancel(struct call_batch *batch);
 void call_batch_free(struct call_batch *batch);
 
-/* turn_end.c: the only way out. Both save the end and then tell it. */
+/* turn_end.c: the only way out. Both save the end and then tell it; the first one counts. */
 void turn_finish(struct turn *turn, enum stop_reason reason);
 void turn_fail(struct turn *turn, int code, const char *message, const char *details);
 void turn_free(struct turn *turn);
