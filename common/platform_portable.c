@@ -6,14 +6,23 @@
 
 #include "common/platform.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
 
 void
 platform_harden(void)
 {
-	struct rlimit none = { 0, 0 };
+	struct rlimit none = {0, 0};
 
 	setrlimit(RLIMIT_CORE, &none);
 }
@@ -43,12 +52,36 @@ platform_oom_score(int score)
 	(void)score;
 }
 
-int
-platform_executable(char *path, size_t size)
+/* How this program was called, as far as the C library tells. A name without a slash was
+ * found through PATH, which installed programs are; it does not count. */
+static int
+called_as(char *path, size_t size)
 {
+#if defined(__APPLE__)
+	uint32_t room = (uint32_t)size;
+
+	return _NSGetExecutablePath(path, &room);
+#elif HAVE_DECL_PROGRAM_INVOCATION_NAME
+	int length = snprintf(path, size, "%s", program_invocation_name);
+
+	return length > 0 && (size_t)length < size && strchr(path, '/') != NULL ? 0 : -1;
+#else
 	(void)path;
 	(void)size;
 	return -1;
+#endif
+}
+
+int
+platform_executable(char *path, size_t size)
+{
+	char called[PATH_MAX], resolved[PATH_MAX];
+	int length;
+
+	if (called_as(called, sizeof called) == -1 || realpath(called, resolved) == NULL)
+		return -1;
+	length = snprintf(path, size, "%s", resolved);
+	return length > 0 && (size_t)length < size ? 0 : -1;
 }
 
 int

@@ -41,7 +41,8 @@ log_sink_link(enum log_level level, const char *record, size_t length, void *arg
 static void
 set_up(struct worker *worker, const char *payload, size_t length)
 {
-	static const enum log_level levels[] = { LOG_LEVEL_INFO, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+	static const enum log_level levels[] = {
+	    LOG_LEVEL_INFO, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG};
 	struct json_object *setup;
 	const char *reason;
 	int64_t verbosity = 0;
@@ -167,7 +168,7 @@ await_guards(struct event_base *base)
 
 	evtimer_add(enough, &limit);
 	while (evtimer_pending(enough, NULL) &&
-	    event_base_get_num_events(base, EVENT_BASE_COUNT_ADDED) > 1)
+	       event_base_get_num_events(base, EVENT_BASE_COUNT_ADDED) > 1)
 		event_base_loop(base, EVLOOP_ONCE);
 	event_free(enough);
 }
@@ -176,12 +177,11 @@ int
 worker_run(enum worker_role role, uint32_t generation)
 {
 	static const struct supervisor_link_callbacks callbacks = {
-		.message = on_message, .ended = on_ended, .drained = on_drained
-	};
-	static const int numbers[] = { SIGTERM, SIGUSR1 };
-	struct worker worker = { .role = role };
+	    .message = on_message, .ended = on_ended, .drained = on_drained};
+	static const int numbers[] = {SIGTERM, SIGUSR1};
+	struct worker worker = {.role = role};
 	struct event_config *config = event_config_new();
-	struct event *signals[2] = { NULL };
+	struct event *signals[2] = {NULL};
 	size_t i;
 
 	signal(SIGPIPE, SIG_IGN);
@@ -190,7 +190,8 @@ worker_run(enum worker_role role, uint32_t generation)
 	event_config_free(config);
 	if (worker.base == NULL)
 		return EXIT_SYSTEM;
-	worker.link = supervisor_link_new(worker.base, SOCKET_FD, generation, &callbacks, &worker);
+	worker.link =
+	    supervisor_link_new(worker.base, SOCKET_FD, generation, &callbacks, &worker);
 	if (worker.link == NULL)
 		return EXIT_SYSTEM;
 	log_open("hermes-acp-worker", LOG_LEVEL_INFO, log_sink_link, &worker);

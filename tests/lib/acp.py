@@ -365,9 +365,14 @@ class Agent:
                 "last messages:\n  " + "\n  ".join(last))
 
     def wait(self, identity, seconds=20.0):
-        """The response to a request."""
-        return self.until(lambda: self.responses.get(repr(identity)), seconds,
-                          f"the response to {identity} {self.sent.get(repr(identity))}")[0]
+        """The response to a request; there is none any more when stdout was read to its end."""
+        self.until(lambda: self.responses.get(repr(identity)) or
+                   not self.threads[0].is_alive(), seconds,
+                   f"the response to {identity} {self.sent.get(repr(identity))}")
+        found = self.responses.get(repr(identity))
+        if not found:
+            raise AssertionError(f"the agent ended without an answer to {identity}; {self.tail()}")
+        return found[0]
 
     def answered(self, identity):
         return bool(self.responses.get(repr(identity)))

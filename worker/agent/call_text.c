@@ -40,12 +40,14 @@ call_text_arguments(const char *text, char *error, size_t size)
 		return value;
 	if (value == NULL)
 		snprintf(error, size,
-		    "The arguments were not complete JSON (%s); nothing was done. Send the call "
+		    "The arguments were not complete JSON (%s); nothing was done. Send the "
+		    "call "
 		    "again, in smaller parts if it is long.",
 		    reason != NULL ? reason : "null");
 	else
 		snprintf(error, size,
-		    "The arguments must be a JSON object; nothing was done. Send the call again.");
+		    "The arguments must be a JSON object; nothing was done. Send the call "
+		    "again.");
 	json_object_put(value);
 	return NULL;
 }

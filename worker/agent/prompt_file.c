@@ -215,7 +215,8 @@ take_blob(struct json_object *resource, struct prompt_file *file)
 		note(file, fault);
 		return;
 	}
-	if (strncmp(mime, "image/", 6) == 0) {
+	/* SVG is text, and no provider takes it for a picture. */
+	if (strncmp(mime, "image/", 6) == 0 && strncmp(mime, "image/svg", 9) != 0) {
 		file->image = xstrdup(blob);
 		file->mime = xstrdup(mime);
 		return;
