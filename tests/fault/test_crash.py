@@ -310,9 +310,8 @@ class Supervisor(CrashTest):
         below = processes.descendants(agent.pid)
         agent.kill()
         self.assertTrue(processes.until(
-            lambda: not [pid for pid, row in below.items() if processes.same(pid, row)], 2.0),
-            [processes.command_line(pid) for pid, row in below.items()
-             if processes.same(pid, row)])
+            lambda: not processes.left_of(below, self.own_children), 2.0),
+            [processes.command_line(pid) for pid in processes.left_of(below, self.own_children)])
         again = self.reload(agent, two, quiet=False)
         if again:
             self.assertIn("kept text", again.text(two))

@@ -56,7 +56,7 @@ class Ends(AcpTest):
         below = processes.descendants(agent.pid)
         agent.kill()
         self.assertTrue(processes.until(
-            lambda: not [pid for pid, row in below.items() if processes.same(pid, row)], 2))
+            lambda: not processes.left_of(below, self.own_children), 2))
         self.assert_gone("sleep 8123.4", 1)
 
     def test_output_closed(self):
@@ -143,6 +143,8 @@ class Crashes(AcpTest):
             model.run("echo run >>ran; sleep 50.5"), model.say("after the crash"))
         request = agent.prompt_start(session, "work")
         self.assert_running("sleep 50.5")
+        self.assertTrue(processes.until(
+            lambda: os.path.exists(self.path("ran")) and self.get("ran") == b"run\n", 5))
         worker = agent.worker_of(session, "sleep 50.5")
         self.assertIsNotNone(worker, agent.workers())
         processes.kill(worker)

@@ -95,14 +95,12 @@ class Stop(TerminalTest):
 
     ROWS = [("sh -c 'sleep 36.5 & sleep 37.5 & wait'", "sleep 37.5"),
             ("trap '' TERM; sleep 38.5; sleep 38.5", "sleep 38.5"),
-            ("setsid sleep 39.5; true", "sleep 39.5"),
-            ("sleep 40.5 | cat | cat", "sleep 40.5"),
-            ("setsid -f sleep 44.5; sleep 44.25", "sleep 44.5")]
+            ("sleep 40.5 | cat | cat", "sleep 40.5")]
+    OTHER_SESSIONS = [("setsid sleep 39.5; true", "sleep 39.5"),
+                      ("setsid -f sleep 44.5; sleep 44.25", "sleep 44.5")]
 
-    @within(120)
-    def test_cancel(self):
-        """B70"""
-        for command, marker in self.ROWS:
+    def assert_cancel(self, rows):
+        for command, marker in rows:
             with self.subTest(command):
                 self.server.script[:] = [model.run("echo partial; " + command)]
                 request = self.client.prompt_start(self.session, "go")
@@ -111,6 +109,16 @@ class Stop(TerminalTest):
                 self.client.cancel(self.session)
                 self.assertEqual(self.client.wait(request)["result"]["stopReason"], "cancelled")
                 self.assert_gone(marker)
+
+    @within(120)
+    def test_cancel(self):
+        """B70"""
+        self.assert_cancel(self.ROWS)
+
+    @within(60)
+    def test_cancel_of_other_sessions(self):
+        """B70"""
+        self.assert_cancel(self.OTHER_SESSIONS)
 
     def until_running(self, marker, request):
         """False when the command was refused (setsid may be) and the turn ended."""
@@ -126,15 +134,23 @@ class Stop(TerminalTest):
             time.sleep(0.05)
         return self.fail(f"{marker} does not run")
 
-    @within(120)
-    def test_time_limit(self):
-        """B70: with timeout 2"""
-        for command, marker in self.ROWS:
+    def assert_time_limit(self, rows):
+        for command, marker in rows:
             with self.subTest(command):
                 result, card, took = self.run_command(command, timeout=2)
                 self.assertEqual(card.status, "failed", result)
                 self.assertLess(took, 6)
                 self.assert_gone(marker)
+
+    @within(120)
+    def test_time_limit(self):
+        """B70: with timeout 2"""
+        self.assert_time_limit(self.ROWS)
+
+    @within(60)
+    def test_time_limit_of_other_sessions(self):
+        """B70: with timeout 2"""
+        self.assert_time_limit(self.OTHER_SESSIONS)
 
     def test_next_command_works(self):
         """B70: after a cancel"""

@@ -695,7 +695,10 @@ class AcpTest(unittest.TestCase):
             return file.read()
 
     def assert_gone(self, marker, seconds=3.0):
-        if not processes.until(lambda: not processes.with_marker(marker), seconds * SCALE):
+        def gone():
+            processes.reap_adopted(AcpTest.own_children)  # as process 1 would
+            return not processes.with_marker(marker)
+        if not processes.until(gone, seconds * SCALE):
             pids = processes.with_marker(marker)
             lines = [f"{pid}: {processes.command_line(pid)}" for pid in pids]
             self.fail(f"still there after {seconds} s: {lines}")

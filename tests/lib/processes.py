@@ -92,6 +92,12 @@ def reap_adopted(own):
                 pass
 
 
+def left_of(table, own):
+    """Which of the processes in `table` live; what was adopted is reaped as process 1 would."""
+    reap_adopted(own)
+    return [pid for pid, row in table.items() if same(pid, row)]
+
+
 def open_files(pid):
     """Number of open descriptors, None where the kernel does not tell."""
     try:

@@ -12,6 +12,7 @@
 
 #include "common/alloc.h"
 #include "common/monotonic.h"
+#include "tests/lib/portable.h"
 
 #include <event2/event.h>
 #include <setjmp.h>
@@ -210,7 +211,7 @@ with_both(struct fixture *fixture, void (*check)(struct fixture *fixture))
 
 	if (fixture->guard == NULL) {
 		free(ripgrep);
-		skip();
+		LEAVE_OUT("the guard is not built");
 	}
 	if (ripgrep != NULL)
 		check(fixture);
@@ -705,7 +706,7 @@ test_no_programs(void **state)
 	struct fixture *fixture = *state;
 
 	if (fixture->guard == NULL)
-		skip();
+		LEAVE_OUT("the guard is not built");
 	PUT(fixture, "f", "x\n");
 	setenv("PATH", "/nonexistent", 1);
 	search(fixture, "{\"pattern\":\"x\"}");

@@ -8,6 +8,7 @@
 
 #include "common/buffer.h"
 #include "common/monotonic.h"
+#include "tests/lib/portable.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -22,12 +23,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-#ifdef HERMES_LINUX
-#define FINDS_EVERYTHING true
-#else
-#define FINDS_EVERYTHING false /* the guard knows only the process group */
-#endif
 
 struct seen {
 	struct event_base *base;
@@ -292,8 +287,7 @@ test_stop_finds_everything(void **state)
 	int64_t begun;
 
 	(void)state;
-	if (!FINDS_EVERYTHING)
-		skip();
+	LEAVE_OUT_IF_PORTABLE();
 	start(&seen,
 	    "setsid sleep 39.51 & setsid -f sleep 44.51; (trap '' TERM; sleep 38.51; sleep "
 	    "38.52) "
@@ -405,8 +399,7 @@ test_guard_is_killed(void **state)
 	struct seen seen;
 
 	(void)state;
-	if (!FINDS_EVERYTHING)
-		skip();
+	LEAVE_OUT_IF_PORTABLE();
 	start(&seen, "sleep 36.56 & sleep 36.57 & echo $PPID; wait", NULL);
 	run_for(&seen, 200);
 	assert_int_equal(kill((pid_t)atoi(buffer_text(&seen.output)), SIGKILL), 0);

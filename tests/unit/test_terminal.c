@@ -14,6 +14,7 @@
 #include "worker/tools/exit_meaning.h"
 #include "worker/tools/grants.h"
 #include "worker/tools/terminal_output.h"
+#include "tests/lib/portable.h"
 
 #include <event2/event.h>
 #include <setjmp.h>
@@ -27,12 +28,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-#ifdef HERMES_LINUX
-#define FINDS_EVERYTHING true
-#else
-#define FINDS_EVERYTHING false /* the guard knows only the process group */
-#endif
 
 struct fixture {
 	char root[64];
@@ -327,14 +322,11 @@ static void
 test_timeout(void **state)
 {
 	struct fixture *fixture = *state;
-	struct json_object *arguments =
-	    arguments_of("for i in 1 2 3; do echo line$i; done; printf "
-			 "'no newline'; setsid sleep 60.51 & sleep 60.52");
+	struct json_object *arguments;
 
-	if (!FINDS_EVERYTHING) {
-		json_object_put(arguments);
-		skip();
-	}
+	LEAVE_OUT_IF_PORTABLE();
+	arguments = arguments_of("for i in 1 2 3; do echo line$i; done; printf "
+				 "'no newline'; setsid sleep 60.51 & sleep 60.52");
 	json_set_text(arguments, "timeout", "1");
 	begin(fixture, arguments);
 	run_loop(fixture, 5000);
@@ -351,6 +343,7 @@ test_cancel(void **state)
 {
 	struct fixture *fixture = *state;
 
+	LEAVE_OUT_IF_PORTABLE();
 	begin(fixture,
 	    arguments_of(
 		"trap '' TERM; echo up; setsid sleep 38.61 & sleep 38.62; sleep 38.63"));
@@ -362,8 +355,6 @@ test_cancel(void **state)
 	/* The next command waits until everything is gone. */
 	run(fixture, "pgrep -f '^sleep 38.6[123]' || echo none");
 	assert_string_equal(output(fixture), "none\n");
-	if (!FINDS_EVERYTHING)
-		skip();
 	begin(fixture, arguments_of("sleep 38.64"));
 	run_loop(fixture, 200);
 	clear_run(fixture);
@@ -382,8 +373,7 @@ test_leftovers(void **state)
 	struct fixture *fixture = *state;
 	size_t i;
 
-	if (!FINDS_EVERYTHING)
-		skip();
+	LEAVE_OUT_IF_PORTABLE();
 	for (i = 0; i < sizeof commands / sizeof *commands; i++) {
 		run(fixture, commands[i]);
 		assert_true(monotonic_ms() - fixture->begun < 1000);

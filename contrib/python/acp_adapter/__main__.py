@@ -24,7 +24,7 @@ def main():
         print(f"acp_adapter: {PROGRAM} is not on PATH; install it first", file=sys.stderr)
         return NOT_FOUND
     try:
-        os.execv(program, [PROGRAM, *sys.argv[1:]])
+        os.execv(program, [program, *sys.argv[1:]])
     except OSError as error:
         print(f"acp_adapter: {program}: {error.strerror}", file=sys.stderr)
         return NOT_FOUND
