@@ -21,7 +21,7 @@ enum message_type {
 	/* To a session's worker. */
 	TO_WORKER_TURN_START = 120, /* json: params of session/prompt as the client sent them */
 	TO_WORKER_TURN_CANCEL,	    /* empty: end the turn of this turn id */
-	TO_WORKER_TURN_RECOVER,	    /* json: params, then go on after the tail (not sent yet) */
+	TO_WORKER_TURN_RECOVER,	    /* json: open cards and unsaved chunks of a turn to go on with */
 	TO_WORKER_COMMAND,	    /* json: params of a session/prompt that acts at once */
 	TO_WORKER_REQUEST,	    /* text method, json params: answer with RESPONSE */
 	TO_WORKER_CLIENT_ANSWER,    /* u8 failed, json: result or error of a CLIENT_REQUEST */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -69,6 +70,30 @@ platform_executable(char *path, size_t size)
 		return -1;
 	path[n] = '\0';
 	return 0;
+}
+
+/* The state in /proc/PID/stat follows the name, which is in parentheses and may hold any byte
+ * (proc(5)). */
+bool
+platform_process_lives(pid_t pid)
+{
+	char path[32], text[512], *end = NULL;
+	ssize_t n;
+	int fd;
+
+	if (kill(pid, 0) == -1 && errno == ESRCH)
+		return false;
+	snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return errno != ENOENT || kill(pid, 0) == 0 || errno != ESRCH;
+	n = read(fd, text, sizeof text - 1);
+	close(fd);
+	if (n > 0) {
+		text[n] = '\0';
+		end = strrchr(text, ')');
+	}
+	return end == NULL || end[1] != ' ' || (end[2] != 'Z' && end[2] != 'X');
 }
 
 int

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,12 @@ platform_executable(char *path, size_t size)
 		return -1;
 	length = snprintf(path, size, "%s", resolved);
 	return length > 0 && (size_t)length < size ? 0 : -1;
+}
+
+bool
+platform_process_lives(pid_t pid)
+{
+	return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
 int

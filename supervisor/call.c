@@ -50,7 +50,7 @@ call_session(struct supervisor *supervisor, const struct call *call)
 		return NULL;
 	}
 	session = session_find(supervisor->sessions, id);
-	if (session == NULL || session->state == SESSION_STOPPING) {
+	if (session == NULL || (session->state == SESSION_STOPPING && !session->reopen)) {
 		call_error(supervisor, call, RPC_NOT_FOUND, "No such session", "sessionId", id);
 		session = NULL;
 	}

@@ -5,11 +5,13 @@
 #include <config.h>
 
 #include "supervisor/catalogue.h"
+#include "supervisor/payload.h"
 #include "supervisor/worker_hello.h"
 #include "supervisor/worker_process.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "common/monotonic.h"
+#include "common/wire.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -28,7 +30,7 @@ struct catalogue {
 	char *setup;
 	size_t setup_length;
 	struct settings settings;
-	void (*changed)(void *arg);
+	struct catalogue_callbacks callbacks;
 	void *arg;
 	int64_t delay, started;
 	bool hello, ready, stopped;
@@ -61,7 +63,35 @@ take_settings(struct catalogue *catalogue, const void *payload, size_t length)
 	catalogue->settings.known = true;
 	json_object_put(value);
 	event_del(catalogue->answer_timer);
-	catalogue->changed(catalogue->arg);
+	catalogue->callbacks.changed(catalogue->arg);
+}
+
+static void
+take_response(struct catalogue *catalogue, uint32_t token, const char *payload, size_t length)
+{
+	if (payload_is_object(payload, length, NULL, NULL))
+		catalogue->callbacks.answered(token, payload, length, catalogue->arg);
+	else
+		worker_violation(catalogue->worker, "malformed RESPONSE");
+}
+
+static void
+take_error(struct catalogue *catalogue, uint32_t token, const char *payload, size_t length)
+{
+	struct wire_cursor cursor;
+	const char *message, *data;
+	size_t message_length, data_length;
+	int code;
+
+	wire_start(&cursor, payload, length);
+	code = (int)(int32_t)wire_get_u32(&cursor);
+	message = wire_get_text(&cursor, &message_length);
+	data = wire_get_rest(&cursor, &data_length);
+	if (message == NULL || (data_length > 0 && !payload_is_line(data, data_length)))
+		worker_violation(catalogue->worker, "malformed RESPONSE_ERROR");
+	else
+		catalogue->callbacks.failed(token, code, message, message_length, data,
+		    data_length, catalogue->arg);
 }
 
 static void
@@ -82,6 +112,10 @@ catalogue_message(struct worker_process *worker, const struct frame_header *head
 		catalogue->ready = true;
 	} else if (header->type == TO_SUPERVISOR_SETTINGS && catalogue->ready) {
 		take_settings(catalogue, payload, length);
+	} else if (header->type == TO_SUPERVISOR_RESPONSE && catalogue->ready) {
+		take_response(catalogue, header->request, payload, length);
+	} else if (header->type == TO_SUPERVISOR_RESPONSE_ERROR && catalogue->ready) {
+		take_error(catalogue, header->request, payload, length);
 	} else {
 		worker_violation(worker, "message in the wrong state");
 	}
@@ -105,6 +139,7 @@ catalogue_gone(struct worker_process *worker, const char *cause, void *arg)
 	(void)worker;
 	log_debug("catalogue", "the catalogue worker %s", cause);
 	catalogue->worker = NULL;
+	catalogue->callbacks.gone(cause, catalogue->arg);
 	if (catalogue->stopped)
 		return;
 	if (monotonic_ms() - catalogue->started > LIFE_MS)
@@ -112,7 +147,7 @@ catalogue_gone(struct worker_process *worker, const char *cause, void *arg)
 	start_later(catalogue);
 }
 
-static const struct worker_callbacks callbacks = {
+static const struct worker_callbacks worker_callbacks = {
 	.message = catalogue_message,
 	.gone = catalogue_gone,
 };
@@ -124,7 +159,7 @@ start(struct catalogue *catalogue)
 
 	catalogue->hello = catalogue->ready = false;
 	catalogue->started = monotonic_ms();
-	catalogue->worker = worker_start(catalogue->list, "--catalogue", &callbacks, catalogue);
+	catalogue->worker = worker_start(catalogue->list, "--catalogue", &worker_callbacks, catalogue);
 	event_add(catalogue->answer_timer, &answer);
 	if (catalogue->worker == NULL) {
 		log_error("catalogue", "no worker could be started: %s", strerror(errno));
@@ -151,19 +186,19 @@ on_answer(int fd, short events, void *arg)
 	(void)fd;
 	(void)events;
 	log_warning("catalogue", "no settings within %d ms", ANSWER_MS);
-	catalogue->changed(catalogue->arg);
+	catalogue->callbacks.changed(catalogue->arg);
 }
 
 struct catalogue *
 catalogue_new(struct event_base *base, struct worker_list *list, const char *setup,
-    size_t length, void (*changed)(void *arg), void *arg)
+    size_t length, const struct catalogue_callbacks *callbacks, void *arg)
 {
 	struct catalogue *catalogue = calloc(1, sizeof *catalogue);
 
 	if (catalogue == NULL)
 		return NULL;
 	catalogue->list = list;
-	catalogue->changed = changed;
+	catalogue->callbacks = *callbacks;
 	catalogue->arg = arg;
 	catalogue->delay = DELAY_FIRST_MS;
 	catalogue->setup = strndup(setup, length);
@@ -192,6 +227,36 @@ catalogue_free(struct catalogue *catalogue)
 	free(catalogue->settings.provider);
 	free(catalogue->settings.label);
 	free(catalogue);
+}
+
+int
+catalogue_request(struct catalogue *catalogue, uint32_t token, const char *method,
+    const char *params, size_t length)
+{
+	struct buffer payload = BUFFER_EMPTY;
+	int status = -1;
+
+	wire_put_text(&payload, method, strlen(method));
+	buffer_append(&payload, params, length);
+	if (catalogue->worker != NULL && !payload.failed)
+		status = worker_send(catalogue->worker, TO_WORKER_REQUEST, token, 0, payload.data,
+		    payload.length);
+	buffer_free(&payload);
+	return status;
+}
+
+void
+catalogue_commit_tail(struct catalogue *catalogue, const char *session, const char *text,
+    size_t length)
+{
+	struct buffer payload = BUFFER_EMPTY;
+
+	wire_put_text(&payload, session, strlen(session));
+	buffer_append(&payload, text, length);
+	if (catalogue->worker != NULL && !payload.failed)
+		worker_send(catalogue->worker, TO_WORKER_COMMIT_TAIL, 0, 0, payload.data,
+		    payload.length);
+	buffer_free(&payload);
 }
 
 void

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct catalogue;
 struct event_base;
@@ -19,11 +20,28 @@ struct settings {
 	char *label;	/* for people */
 };
 
+/* What the catalogue worker answers. `token` is that of catalogue_request(). */
+struct catalogue_callbacks {
+	/* SETTINGS have come, or none within a second. */
+	void (*changed)(void *arg);
+	void (*answered)(uint32_t token, const char *result, size_t length, void *arg);
+	void (*failed)(uint32_t token, int code, const char *message, size_t message_length,
+	    const char *data, size_t data_length, void *arg);
+	/* It died: what it was asked has no answer. */
+	void (*gone)(const char *cause, void *arg);
+};
+
 /* `changed` is called with each SETTINGS, and once after a second without any. `setup` is
  * the payload of SETUP (copied). NULL when memory is out. */
 struct catalogue *catalogue_new(struct event_base *base, struct worker_list *list,
-    const char *setup, size_t length, void (*changed)(void *arg), void *arg);
+    const char *setup, size_t length, const struct catalogue_callbacks *callbacks, void *arg);
 void catalogue_free(struct catalogue *catalogue);
+/* Sends a request; -1 when there is no catalogue worker now. */
+int catalogue_request(struct catalogue *catalogue, uint32_t token, const char *method,
+    const char *params, size_t length);
+/* Saves text that a session's dead worker had shown and not saved. */
+void catalogue_commit_tail(struct catalogue *catalogue, const char *session, const char *text,
+    size_t length);
 /* Asks for the settings again; `changed` follows. */
 void catalogue_query(struct catalogue *catalogue);
 const struct settings *catalogue_settings(const struct catalogue *catalogue);

@@ -62,10 +62,11 @@ append_result(const struct supervisor *supervisor, struct buffer *result)
 {
 	buffer_printf(result,
 	    "{\"protocolVersion\":%d,\"agentInfo\":{\"name\":\"hermes-agent\",\"title\":\"Hermes "
-	    "Agent\",\"version\":\"%s\"},\"agentCapabilities\":{\"loadSession\":false,"
+	    "Agent\",\"version\":\"%s\"},\"agentCapabilities\":{\"loadSession\":true,"
 	    "\"promptCapabilities\":{\"image\":true,\"audio\":false,\"embeddedContext\":true},"
 	    "\"mcpCapabilities\":{\"http\":false,\"sse\":false},"
-	    "\"sessionCapabilities\":{\"close\":{},\"additionalDirectories\":{}},"
+	    "\"sessionCapabilities\":{\"list\":{},\"resume\":{},\"fork\":{},\"close\":{},"
+	    "\"delete\":{},\"additionalDirectories\":{}},"
 	    "\"auth\":{\"logout\":{}}}",
 	    PROTOCOL_VERSION, PACKAGE_VERSION);
 	append_auth_methods(supervisor, result);

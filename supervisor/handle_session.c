@@ -7,6 +7,7 @@
 #include "supervisor/rpc.h"
 #include "supervisor/session_actions.h"
 #include "supervisor/session_setup.h"
+#include "supervisor/session_worker.h"
 #include "supervisor/supervisor.h"
 #include "common/buffer.h"
 #include "common/json.h"
@@ -52,12 +53,18 @@ refuse_new(struct supervisor *supervisor, const struct call *call, const char *f
 	buffer_free(&text);
 }
 
-static bool
-check_new(struct supervisor *supervisor, const struct call *call)
+bool
+handle_session_check(struct supervisor *supervisor, const struct call *call)
 {
 	struct json_object *params;
 	const char *reason, *fault, *field = "params";
 
+	if (supervisor->connection.logged_out) {
+		call_error(supervisor, call, RPC_AUTH_REQUIRED,
+		    "Authentication is required after logout", "details",
+		    "Call authenticate with one of the methods of initialize.");
+		return false;
+	}
 	if (call->params_length > SESSION_SETUP_MAX) {
 		call_error(supervisor, call, RPC_INVALID_PARAMS,
 		    "The parameters are longer than 256 KiB", "field", "params");
@@ -77,15 +84,9 @@ handle_session_new(struct supervisor *supervisor, const struct call *call)
 	struct session *session;
 	struct pending *pending;
 
-	if (supervisor->connection.logged_out) {
-		call_error(supervisor, call, RPC_AUTH_REQUIRED,
-		    "Authentication is required after logout", "details",
-		    "Call authenticate with one of the methods of initialize.");
+	if (!handle_session_check(supervisor, call))
 		return;
-	}
-	if (!check_new(supervisor, call))
-		return;
-	session = session_new(supervisor->sessions, supervisor);
+	session = session_new(supervisor->sessions, supervisor, NULL);
 	if (session == NULL)
 		goto failed;
 	pending =

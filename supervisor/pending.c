@@ -18,6 +18,8 @@ struct pending {
 	enum pending_kind kind;
 	uint32_t token;
 	char *id;
+	char *params; /* of the call, when they were kept */
+	size_t length;
 };
 
 struct pending_table {
@@ -129,6 +131,28 @@ pending_set_kind(struct pending *pending, enum pending_kind kind)
 	pending->kind = kind;
 }
 
+void
+pending_attach(struct pending *pending, enum pending_kind kind, struct session *session)
+{
+	pending->kind = kind;
+	pending->session = session;
+}
+
+int
+pending_keep(struct pending *pending, const char *params, size_t length)
+{
+	pending->params = strndup(params, length);
+	pending->length = length;
+	return pending->params != NULL ? 0 : -1;
+}
+
+const char *
+pending_kept(const struct pending *pending, size_t *length)
+{
+	*length = pending->length;
+	return pending->params;
+}
+
 struct session *
 pending_session(const struct pending *pending)
 {
@@ -140,6 +164,7 @@ pending_done(struct pending *pending)
 {
 	TAILQ_REMOVE(&pending->table->list, pending, entry);
 	free(pending->id);
+	free(pending->params);
 	free(pending);
 }
 

@@ -16,6 +16,10 @@ struct session;
 
 enum pending_kind {
 	PENDING_NEW,	 /* session/new */
+	PENDING_LOAD,	 /* session/load, session/resume */
+	PENDING_LIST,	 /* these three wait for the catalogue worker */
+	PENDING_DELETE,
+	PENDING_FORK,
 	PENDING_PROMPT,	 /* session/prompt */
 	PENDING_COMMAND, /* session/prompt that acts during a turn */
 	PENDING_CALL,	 /* a request for a worker, not forwarded yet */
@@ -46,6 +50,11 @@ struct pending *pending_first(struct pending_table *table, enum pending_kind kin
 uint32_t pending_token(const struct pending *pending);
 enum pending_kind pending_get_kind(const struct pending *pending);
 void pending_set_kind(struct pending *pending, enum pending_kind kind);
+/* Makes it wait for something else. */
+void pending_attach(struct pending *pending, enum pending_kind kind, struct session *session);
+/* Keeps a copy of the call's params with it. 0 or -1. */
+int pending_keep(struct pending *pending, const char *params, size_t length);
+const char *pending_kept(const struct pending *pending, size_t *length);
 struct session *pending_session(const struct pending *pending);
 
 /* Answers; the entry is freed. */

@@ -74,19 +74,32 @@ session_count(const struct session_table *table)
 	return count;
 }
 
+bool
+session_id_valid(const char *id)
+{
+	size_t length = strlen(id);
+
+	return length > 0 && length <= SESSION_ID_MAX &&
+	    strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:") ==
+	    length;
+}
+
 struct session *
-session_new(struct session_table *table, void *owner)
+session_new(struct session_table *table, void *owner, const char *id)
 {
 	struct session *session = calloc(1, sizeof *session);
 
 	if (session == NULL)
 		return NULL;
-	if (identifier_uuid(session->id) == -1) {
+	if (id != NULL)
+		snprintf(session->id, sizeof session->id, "%s", id);
+	else if (identifier_uuid(session->id) == -1) {
 		free(session);
 		return NULL;
 	}
 	snprintf(session->quoted, sizeof session->quoted, "\"%s\"", session->id);
 	session->owner = owner;
+	session->open = "new";
 	session->state = SESSION_DEAD;
 	TAILQ_INIT(&session->turn.calls);
 	TAILQ_INIT(&session->waiting);

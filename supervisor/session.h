@@ -19,6 +19,9 @@
 struct event;
 struct worker_process;
 
+#define SESSION_ID_MAX 128
+#define SESSION_DEATHS 3 /* deaths in a row that are looked at */
+
 /* Limits of what waits behind a turn (ARCHITECTURE.md). */
 #define SESSION_PROMPTS_MAX 16
 #define SESSION_BYTES_MAX (64u * 1024 * 1024)
@@ -52,13 +55,14 @@ struct turn {
 	char *prompt;
 	size_t prompt_length;
 	bool again; /* it was given to a second worker */
+	unsigned deaths; /* of workers in this turn */
 };
 
 struct session {
 	LIST_ENTRY(session) entry;
 	void *owner; /* the supervisor */
-	char id[IDENTIFIER_SIZE];
-	char quoted[IDENTIFIER_SIZE + 2]; /* as JSON */
+	char id[SESSION_ID_MAX + 1];
+	char quoted[SESSION_ID_MAX + 3]; /* as JSON */
 	enum session_state state;
 	struct worker_process *worker;
 	bool hello, ready; /* what this worker has said */
@@ -69,7 +73,10 @@ struct session {
 	struct event *timer;
 	struct turn turn;
 	uint32_t last_turn;
+	int64_t death_times[SESSION_DEATHS]; /* of the last workers that died in a turn */
 	unsigned starts; /* workers that it has had */
+	const char *open; /* what the worker does first: "new", "load", "resume" */
+	bool reopen;	  /* it is being closed only to be opened again */
 	TAILQ_HEAD(, waiting) waiting;
 	size_t waiting_prompts, waiting_bytes;
 	bool close_wanted;
@@ -84,8 +91,11 @@ struct session *session_first(struct session_table *table);
 struct session *session_next(struct session *session);
 size_t session_count(const struct session_table *table);
 
-/* A new session in state DEAD with a fresh id; NULL when memory or randomness is out. */
-struct session *session_new(struct session_table *table, void *owner);
+/* A new session in state DEAD with id `id`, or a fresh one when that is NULL; NULL when memory
+ * or randomness is out. */
+struct session *session_new(struct session_table *table, void *owner, const char *id);
+/* True for text that can be the id of a stored session (letters, digits, "_-.:"). */
+bool session_id_valid(const char *id);
 /* Frees it. Nothing may wait in it any more. */
 void session_free(struct session *session);
 

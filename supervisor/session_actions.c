@@ -7,6 +7,8 @@
 #include "supervisor/session_actions.h"
 #include "supervisor/rpc.h"
 #include "supervisor/session_answers.h"
+#include "supervisor/session_recovery.h"
+#include "supervisor/session_worker.h"
 #include "supervisor/supervisor.h"
 #include "common/buffer.h"
 #include "common/log.h"
@@ -26,62 +28,6 @@ owner(const struct session *session)
 	return session->owner;
 }
 
-static void
-on_timer(int fd, short events, void *arg)
-{
-	static const struct session_detail nothing;
-
-	(void)fd;
-	(void)events;
-	session_event(arg, SESSION_EVENT_TIMER, &nothing);
-}
-
-static void
-arm(struct session *session, int64_t milliseconds)
-{
-	struct timeval interval = monotonic_interval(milliseconds);
-
-	if (session->timer == NULL)
-		session->timer = evtimer_new(owner(session)->base, on_timer, session);
-	if (session->timer != NULL)
-		event_add(session->timer, &interval);
-}
-
-static void
-disarm(struct session *session)
-{
-	if (session->timer != NULL)
-		event_del(session->timer);
-}
-
-int
-session_start_worker(struct session *session)
-{
-	struct supervisor *supervisor = owner(session);
-	struct buffer setup = BUFFER_EMPTY;
-
-	session->worker =
-	    spare_take(supervisor->spare, supervisor->session_worker, session, &session->hello);
-	if (session->worker == NULL)
-		return -1;
-	session->ready = false;
-	session->state = SESSION_STARTING;
-	session->starts++;
-	buffer_append(&setup, session->setup, session->setup_length);
-	buffer_printf(&setup, ",\"starts\":%u", session->starts);
-	if (session->worker_state != NULL) {
-		buffer_append_text(&setup, ",\"state\":");
-		buffer_append_text(&setup, session->worker_state);
-	}
-	buffer_append_byte(&setup, '}');
-	if (setup.failed ||
-	    worker_send(session->worker, TO_WORKER_SETUP, 0, 0, setup.data, setup.length) == -1)
-		worker_stop(session->worker, STOP_SETUP_TIMEOUT, 0, 0);
-	buffer_free(&setup);
-	arm(session, WORKER_SETUP_MS);
-	return 0;
-}
-
 /* Starts the turn of a prompt. */
 static void
 start_turn(struct session *session, struct pending *pending, const char *params, size_t length)
@@ -93,6 +39,7 @@ start_turn(struct session *session, struct pending *pending, const char *params,
 	session->turn.id = session->last_turn;
 	session->turn.pending = pending;
 	session->state = SESSION_TURN_RUNNING;
+	session->turn.deaths = 0;
 	session_keep_prompt(session, params, length);
 	/* A worker that is just dying fails the turn by its end. */
 	worker_send(session->worker, TO_WORKER_TURN_START, 0, session->turn.id, params, length);
@@ -136,9 +83,11 @@ run_waiting(struct session *session)
 static void
 become_dead(struct session *session)
 {
+	if (session->turn.tail.chunks.length > 0)
+		recovery_commit(session);
 	session->worker = NULL;
 	session->state = SESSION_DEAD;
-	disarm(session);
+	session_disarm(session);
 	/* A successor counts its requests anew: a late answer must not meet one of those. */
 	client_request_cancel_all(owner(session)->requests, session);
 	if (session->close_wanted) {
@@ -159,8 +108,9 @@ static void
 become_idle(struct session *session)
 {
 	session->turn.id = 0;
+	tail_clear(&session->turn.tail);
 	session->state = SESSION_IDLE;
-	disarm(session);
+	session_disarm(session);
 	client_request_cancel_all(owner(session)->requests, session);
 	if (session->close_wanted) {
 		static const struct session_detail nothing;
@@ -178,9 +128,15 @@ ignore(struct session *session, const struct session_detail *detail)
 	(void)detail;
 }
 
+static void wait_in_queue(struct session *session, const struct session_detail *detail);
+
 static void
 refuse(struct session *session, const struct session_detail *detail)
 {
+	if (session->reopen) {
+		wait_in_queue(session, detail);
+		return;
+	}
 	pending_error_with(detail->pending, RPC_NOT_FOUND, "No such session", "sessionId",
 	    session->id);
 }
@@ -248,7 +204,7 @@ begin_cancel(struct session *session, const struct session_detail *detail)
 	worker_send(session->worker, TO_WORKER_TURN_CANCEL, 0, session->turn.id, NULL, 0);
 	worker_poke(session->worker);
 	client_request_cancel_all(owner(session)->requests, session);
-	arm(session, WORKER_CANCEL_ANSWER_MS);
+	session_arm(session, WORKER_CANCEL_ANSWER_MS);
 }
 
 /* First the client gets its answer, then the worker is made to end. */
@@ -258,7 +214,7 @@ cancel_timeout(struct session *session, const struct session_detail *detail)
 	(void)detail;
 	if (session->turn.pending != NULL) {
 		session_answer_turn(session, STOP_REASON_CANCELLED, NULL, 0);
-		arm(session, WORKER_CANCEL_TERM_MS - WORKER_CANCEL_ANSWER_MS);
+		session_arm(session, WORKER_CANCEL_TERM_MS - WORKER_CANCEL_ANSWER_MS);
 		return;
 	}
 	worker_stop(session->worker, STOP_CANCEL_IGNORED, 0,
@@ -271,7 +227,7 @@ close_now(struct session *session, const struct session_detail *detail)
 	(void)detail;
 	session_fail_calls(session, "ended because the session was closed");
 	session_cancel_waiting(session);
-	disarm(session);
+	session_disarm(session);
 	session->close_wanted = true;
 	session->state = SESSION_STOPPING;
 	worker_send(session->worker, TO_WORKER_SHUTDOWN, 0, 0, NULL, 0);
@@ -303,10 +259,10 @@ become_ready(struct session *session, const struct session_detail *detail)
 
 	session->ready = true;
 	session->state = SESSION_IDLE;
-	disarm(session);
-	pending = pending_first(owner(session)->pending, PENDING_NEW, session);
+	session_disarm(session);
+	pending = session_opening(session);
 	if (pending != NULL)
-		session_answer_new(session, pending, detail->data, detail->data_length);
+		session_answer_open(session, pending, detail->data, detail->data_length);
 	run_waiting(session);
 }
 
@@ -316,9 +272,9 @@ fail_setup(struct session *session, const struct session_detail *detail)
 {
 	struct pending *pending;
 
-	disarm(session);
+	session_disarm(session);
 	worker_stop(session->worker, STOP_CLOSE, WORKER_STOP_TERM_MS, WORKER_STOP_KILL_MS);
-	pending = pending_first(owner(session)->pending, PENDING_NEW, session);
+	pending = session_opening(session);
 	if (pending != NULL) {
 		session->state = SESSION_STOPPING;
 		session->close_wanted = true;
@@ -343,6 +299,7 @@ static void
 end_turn(struct session *session, const struct session_detail *detail)
 {
 	session->turn.again = false;
+	session->turn.deaths = 0;
 	session_answer_turn(session, detail->reason, detail->data, detail->data_length);
 	become_idle(session);
 }
@@ -373,7 +330,7 @@ start_died(struct session *session, const struct session_detail *detail)
 {
 	struct pending *pending;
 
-	pending = pending_first(owner(session)->pending, PENDING_NEW, session);
+	pending = session_opening(session);
 	if (pending != NULL) {
 		session_error_died(pending, session, detail->cause);
 		session->close_wanted = true;
@@ -416,15 +373,84 @@ turn_died(struct session *session, const struct session_detail *detail)
 		return;
 	}
 	session->turn.again = false;
-	session_answer_turn_died(session, detail->cause);
 	session_fail_calls(session, detail->cause);
+	session->worker = NULL;
+	/* A successor goes on only with a turn that is known to be saved. */
+	if (session->turn.prompt == NULL && recovery_begin(session, detail->cause))
+		return;
+	recovery_commit(session);
+	session_answer_turn_died(session, detail->cause);
 	session->turn.id = 0;
 	become_dead(session);
+}
+
+/* The client does not want the turn any more that a successor was to go on with. */
+static void
+cancel_recovery(struct session *session, const struct session_detail *detail)
+{
+	(void)detail;
+	recovery_commit(session);
+	session_cancel_waiting(session);
+	session_answer_turn(session, STOP_REASON_CANCELLED, NULL, 0);
+	session->turn.id = 0;
+	if (session->worker != NULL)
+		session->state = SESSION_STARTING;
+	else
+		become_dead(session);
+}
+
+static void
+close_recovery(struct session *session, const struct session_detail *detail)
+{
+	recovery_commit(session);
+	session_answer_turn(session, STOP_REASON_CANCELLED, NULL, 0);
+	session->turn.id = 0;
+	session->close_wanted = true;
+	if (session->worker != NULL)
+		close_now(session, detail);
+	else
+		become_dead(session);
+}
+
+/* The pause before the next try is over, or the successor is not ready in time. */
+static void
+recovery_timer(struct session *session, const struct session_detail *detail)
+{
+	if (session->worker != NULL) {
+		setup_timeout(session, detail);
+		return;
+	}
+	if (recovery_start(session))
+		return;
+	session_answer_turn_died(session, strerror(errno));
+	session->turn.id = 0;
+	become_dead(session);
+}
+
+/* The successor takes the turn over. */
+static void
+recovery_go_on(struct session *session, const struct session_detail *detail)
+{
+	(void)detail;
+	session->ready = true;
+	session_disarm(session);
+	session->state = SESSION_TURN_RUNNING;
+	recovery_send(session);
+}
+
+static void
+fail_recovery(struct session *session, const struct session_detail *detail)
+{
+	session_answer_turn_failed(session, detail->code, detail->message, detail->data,
+	    detail->data_length);
+	session->turn.id = 0;
+	fail_setup(session, detail);
 }
 
 static void
 cancel_died(struct session *session, const struct session_detail *detail)
 {
+	recovery_commit(session);
 	session->turn.again = false;
 	if (session->turn.pending != NULL)
 		session_answer_turn(session, STOP_REASON_CANCELLED, NULL, 0);
@@ -436,9 +462,50 @@ cancel_died(struct session *session, const struct session_detail *detail)
 static void
 closed(struct session *session, const struct session_detail *detail)
 {
+	struct pending *pending;
+
 	(void)detail;
 	session->worker = NULL;
+	if (!session->reopen) {
+		session_answer_closed(session);
+		return;
+	}
+	while ((pending = pending_first(owner(session)->pending, PENDING_CLOSE, session)) != NULL)
+		pending_result(pending, "{}", 2);
+	session->state = SESSION_DEAD;
+	session->close_wanted = false;
+	if (session_start_worker(session) == 0)
+		return;
+	pending = session_opening(session);
+	if (pending != NULL)
+		pending_error_with(pending, RPC_INTERNAL_ERROR, "No worker could be started",
+		    "details", strerror(errno));
 	session_answer_closed(session);
+}
+
+bool
+session_may_open_again(const struct session *session)
+{
+	return session->state == SESSION_IDLE || session->state == SESSION_DEAD ||
+	       (session->state == SESSION_STOPPING && !session->reopen);
+}
+
+void
+session_open_again(struct session *session)
+{
+	session->reopen = true;
+	if (session->state == SESSION_STOPPING)
+		return; /* opened when its worker is gone */
+	if (session->worker == NULL) {
+		static const struct session_detail nothing;
+
+		closed(session, &nothing);
+		return;
+	}
+	session_disarm(session);
+	session->state = SESSION_STOPPING;
+	worker_send(session->worker, TO_WORKER_SHUTDOWN, 0, 0, NULL, 0);
+	worker_stop(session->worker, STOP_CLOSE, WORKER_STOP_TERM_MS, WORKER_STOP_KILL_MS);
 }
 
 static void
@@ -473,6 +540,11 @@ static const action_function functions[SESSION_ACTION_COUNT] = {
 	[SESSION_TURN_DIED] = turn_died,
 	[SESSION_CANCEL_DIED] = cancel_died,
 	[SESSION_CLOSED] = closed,
+	[SESSION_CANCEL_RECOVERY] = cancel_recovery,
+	[SESSION_CLOSE_RECOVERY] = close_recovery,
+	[SESSION_RECOVERY_TIMER] = recovery_timer,
+	[SESSION_RECOVERY_GO_ON] = recovery_go_on,
+	[SESSION_FAIL_RECOVERY] = fail_recovery,
 	[SESSION_VIOLATION] = violation,
 };
 
@@ -484,4 +556,12 @@ session_event(struct session *session, enum session_event event,
 
 	functions[session_action_for(session->state, event)](session, detail);
 	supervisor_check_stop(supervisor);
+}
+
+void
+session_timer(struct session *session)
+{
+	static const struct session_detail nothing;
+
+	session_event(session, SESSION_EVENT_TIMER, &nothing);
 }

@@ -7,6 +7,7 @@
 #include "supervisor/session.h"
 #include "supervisor/session_state.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What an event carries; only the members that it needs are set. All borrowed. */
@@ -26,7 +27,11 @@ struct session_detail {
 /* Runs an event through the table. The session may be freed by it. */
 void session_event(struct session *session, enum session_event event,
     const struct session_detail *detail);
-/* Starts a worker for a session in state DEAD. 0, or -1 with errno. */
-int session_start_worker(struct session *session);
+/* True when the session has nothing under way that opening it again would break off. */
+bool session_may_open_again(const struct session *session);
+/* Ends the worker of an idle session and starts another one with the session's set-up. */
+void session_open_again(struct session *session);
+/* The session's timer has run down. */
+void session_timer(struct session *session);
 
 #endif

@@ -17,13 +17,28 @@ owner(const struct session *session)
 	return session->owner;
 }
 
+struct pending *
+session_opening(const struct session *session)
+{
+	struct pending *pending;
+
+	pending = pending_first(owner(session)->pending, PENDING_NEW, session);
+	if (pending == NULL)
+		pending = pending_first(owner(session)->pending, PENDING_LOAD, session);
+	return pending;
+}
+
 void
-session_answer_new(struct session *session, struct pending *pending, const char *members,
+session_answer_open(struct session *session, struct pending *pending, const char *members,
     size_t length)
 {
 	struct client_writer *writer = owner(session)->writer;
 	size_t at = 1;
 
+	if (pending_get_kind(pending) == PENDING_LOAD) {
+		pending_result(pending, members, length);
+		return;
+	}
 	pending_start_result(pending);
 	client_writer_text(writer, "{\"sessionId\":");
 	client_writer_text(writer, session->quoted);
@@ -73,7 +88,6 @@ session_answer_turn(struct session *session, enum stop_reason reason, const char
 	close_cards(session,
 	    reason == STOP_REASON_CANCELLED ? "Cancelled by the user" : "Ended without a result");
 	session->turn.pending = NULL;
-	tail_clear(&session->turn.tail);
 	buffer_printf(&result, "{\"stopReason\":\"%s\"", stop_reason_name(reason));
 	if (length > 0) {
 		buffer_append_text(&result, ",\"usage\":");
@@ -97,7 +111,6 @@ session_answer_turn_failed(struct session *session, int code, const char *messag
 		return;
 	close_cards(session, "Ended without a result");
 	session->turn.pending = NULL;
-	tail_clear(&session->turn.tail);
 	pending_error(pending, code, message, data, length);
 }
 
@@ -128,7 +141,6 @@ session_answer_turn_died(struct session *session, const char *cause)
 	snprintf(text, sizeof text, "Unknown outcome: the worker process %s", cause);
 	close_cards(session, text);
 	session->turn.pending = NULL;
-	tail_clear(&session->turn.tail);
 	session_error_died(pending, session, cause);
 }
 
@@ -185,5 +197,8 @@ session_answer_closed(struct session *session)
 	session_fail_waiting(session, RPC_NOT_FOUND, "The session was closed", NULL);
 	while ((pending = pending_first(table, PENDING_CLOSE, session)) != NULL)
 		pending_result(pending, "{}", 2);
+	/* What deletes it goes on now that nobody writes to it any more. */
+	while ((pending = pending_first(table, PENDING_DELETE, session)) != NULL)
+		owner(session)->forward_delete(owner(session), pending, session->id);
 	session_free(session);
 }

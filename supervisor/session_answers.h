@@ -6,9 +6,11 @@
 
 #include "supervisor/session.h"
 
-/* Answers session/new with the worker's members. */
-void session_answer_new(struct session *session, struct pending *pending, const char *members,
-    size_t length);
+/* The request that opened the session and still waits, or NULL. */
+struct pending *session_opening(const struct session *session);
+/* Answers it with the worker's members. */
+void session_answer_open(struct session *session, struct pending *pending,
+    const char *members, size_t length);
 /* Closes the open tool cards as failed, then answers the running prompt. */
 void session_answer_turn(struct session *session, enum stop_reason reason, const char *usage,
     size_t length);

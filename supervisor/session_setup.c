@@ -6,6 +6,8 @@
 #include "supervisor/session_setup.h"
 #include "supervisor/supervisor.h"
 
+#include <stdlib.h>
+
 static void
 append_options(const struct supervisor_options *options, struct buffer *setup)
 {
@@ -34,6 +36,7 @@ session_setup_build(struct supervisor *supervisor, struct session *session,
 	buffer_append_text(&setup, capabilities != NULL ? capabilities : "{}");
 	buffer_append_text(&setup, ",\"params\":");
 	buffer_append(&setup, params, length);
+	free(session->setup);
 	session->setup_length = setup.length;
 	session->setup = buffer_take(&setup);
 	return session->setup != NULL ? 0 : -1;

@@ -91,6 +91,29 @@ on_settings(void *arg)
 }
 
 static void
+on_catalogue_answer(uint32_t token, const char *result, size_t length, void *arg)
+{
+	handle_catalogue_answer(arg, token, result, length);
+}
+
+static void
+on_catalogue_error(uint32_t token, int code, const char *message, size_t message_length,
+    const char *data, size_t length, void *arg)
+{
+	char *text = strndup(message, message_length);
+
+	handle_catalogue_error(arg, token, code, text != NULL ? text : "Out of memory", data,
+	    length);
+	free(text);
+}
+
+static void
+on_catalogue_gone(const char *cause, void *arg)
+{
+	handle_catalogue_gone(arg, cause);
+}
+
+static void
 on_worker_gone(void *arg)
 {
 	supervisor_check_stop(arg);
@@ -136,8 +159,16 @@ set_up(struct supervisor *supervisor, int in, int out)
 	static const struct client_writer_callbacks writer_callbacks = {
 		.level = on_level, .ended = on_output_ended
 	};
+	static const struct catalogue_callbacks catalogue_callbacks = {
+		.changed = on_settings,
+		.answered = on_catalogue_answer,
+		.failed = on_catalogue_error,
+		.gone = on_catalogue_gone,
+	};
 	struct buffer setup = BUFFER_EMPTY;
 
+	supervisor->session_timer = session_timer;
+	supervisor->forward_delete = handle_catalogue_delete;
 	supervisor->session_worker = worker_dispatch_callbacks();
 	supervisor->base = new_base(in, out);
 	if (supervisor->base == NULL)
@@ -148,7 +179,7 @@ set_up(struct supervisor *supervisor, int in, int out)
 		return -1;
 	session_setup_catalogue(&supervisor->options, &setup);
 	supervisor->catalogue = catalogue_new(supervisor->base, supervisor->workers,
-	    buffer_text(&setup), setup.length, on_settings, supervisor);
+	    buffer_text(&setup), setup.length, &catalogue_callbacks, supervisor);
 	buffer_free(&setup);
 	fd_set_nonblocking(in, true);
 	fd_set_nonblocking(out, true);

@@ -42,6 +42,10 @@ struct supervisor {
 	struct session_table *sessions;
 	struct worker_list *workers;
 	const struct worker_callbacks *session_worker; /* for workers of sessions */
+	void (*session_timer)(struct session *session);
+	/* Sends a session/delete on to the catalogue worker. */
+	void (*forward_delete)(struct supervisor *supervisor, struct pending *pending,
+	    const char *id);
 	struct spare *spare;
 	struct catalogue *catalogue;
 	struct connection connection;

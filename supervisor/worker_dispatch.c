@@ -6,12 +6,12 @@
 #include <config.h>
 
 #include "supervisor/worker_dispatch.h"
+#include "supervisor/payload.h"
 #include "supervisor/rpc.h"
 #include "supervisor/session_actions.h"
+#include "supervisor/session_answers.h"
 #include "supervisor/supervisor.h"
 #include "supervisor/worker_hello.h"
-#include "common/json.h"
-#include "common/json_scan.h"
 #include "common/log.h"
 #include "common/wire.h"
 
@@ -40,35 +40,6 @@ refuse(struct session *session, const char *text)
 
 /* A worker wraps values that it took from outside (at most JSON_DEPTH_MAX deep) into objects
  * of its own, so its payloads may be deeper than that. */
-#define DEPTH_MAX JSON_SCAN_DEPTH
-
-/* True when the bytes are one JSON object on one line. `forbidden` may not be among its
- * members; `required` must be there as a string. Both may be NULL. */
-static bool
-is_object(const char *text, size_t length, const char *forbidden, const char *required)
-{
-	struct json_watch watches[2] = { { .key = forbidden != NULL ? forbidden : "" },
-		{ .key = required != NULL ? required : "" } };
-	struct json_scan scan;
-
-	if (length == 0 || text[0] != '{')
-		return false;
-	json_scan_start(&scan, DEPTH_MAX, true, watches, 2);
-	if (json_scan_feed(&scan, text, length) == -1 || json_scan_end(&scan) == -1)
-		return false;
-	if (forbidden != NULL && watches[0].seen > 0)
-		return false;
-	return required == NULL || (watches[1].seen == 1 && watches[1].first == '"');
-}
-
-static bool
-is_line(const char *text, size_t length)
-{
-	struct json_scan scan;
-
-	json_scan_start(&scan, DEPTH_MAX, true, NULL, 0);
-	return json_scan_feed(&scan, text, length) == 0 && json_scan_end(&scan) == 0;
-}
 
 /* A message of the running turn counts only while the client waits for that turn. */
 static bool
@@ -99,7 +70,7 @@ on_ready(struct session *session, const struct message *message)
 	commands = wire_get_text(&cursor, &length);
 	detail.data = wire_get_rest(&cursor, &detail.data_length);
 	if (detail.data == NULL ||
-	    !is_object(detail.data, detail.data_length, "sessionId", NULL)) {
+	    !payload_is_object(detail.data, detail.data_length, "sessionId", NULL)) {
 		refuse(session, "malformed READY");
 		return;
 	}
@@ -128,7 +99,7 @@ get_failure(struct session *session, const struct message *message,
 	text = wire_get_text(&cursor, &length);
 	detail->data = wire_get_rest(&cursor, &detail->data_length);
 	if (wire_end(&cursor) == -1 || text == NULL ||
-	    (detail->data_length > 0 && !is_line(detail->data, detail->data_length))) {
+	    (detail->data_length > 0 && !payload_is_line(detail->data, detail->data_length))) {
 		refuse(session, "malformed failure");
 		return NULL;
 	}
@@ -171,7 +142,7 @@ pass_update(struct session *session, const struct message *message)
 static void
 on_text(struct session *session, const struct message *message)
 {
-	if (!is_object(message->payload, message->length, NULL, "sessionUpdate")) {
+	if (!payload_is_object(message->payload, message->length, NULL, "sessionUpdate")) {
 		refuse(session, "malformed TEXT");
 		return;
 	}
@@ -184,7 +155,7 @@ on_text(struct session *session, const struct message *message)
 static void
 on_turn_update(struct session *session, const struct message *message)
 {
-	if (!is_object(message->payload, message->length, NULL, "sessionUpdate"))
+	if (!payload_is_object(message->payload, message->length, NULL, "sessionUpdate"))
 		refuse(session, "malformed TURN_UPDATE");
 	else if (is_current(session, message))
 		pass_update(session, message);
@@ -193,8 +164,11 @@ on_turn_update(struct session *session, const struct message *message)
 static void
 on_session_update(struct session *session, const struct message *message)
 {
-	if (!is_object(message->payload, message->length, NULL, "sessionUpdate"))
+	if (!payload_is_object(message->payload, message->length, NULL, "sessionUpdate"))
 		refuse(session, "malformed SESSION_UPDATE");
+	else if (session->state == SESSION_STARTING && session_opening(session) != NULL &&
+	    pending_get_kind(session_opening(session)) == PENDING_NEW)
+		refuse(session, "an update before the client knows the session");
 	else if (session->state != SESSION_STOPPING)
 		pass_update(session, message);
 }
@@ -259,7 +233,7 @@ on_state_saved(struct session *session, const struct message *message)
 static void
 on_session_state(struct session *session, const struct message *message)
 {
-	if (!is_object(message->payload, message->length, NULL, NULL)) {
+	if (!payload_is_object(message->payload, message->length, NULL, NULL)) {
 		refuse(session, "malformed SESSION_STATE");
 		return;
 	}
@@ -278,7 +252,7 @@ on_client_request(struct session *session, const struct message *message)
 	method = wire_get_text(&cursor, &method_length);
 	params = wire_get_rest(&cursor, &length);
 	if (method == NULL || !client_request_allowed(method, method_length) ||
-	    !is_object(params, length, "sessionId", NULL) || message->header->request == 0) {
+	    !payload_is_object(params, length, "sessionId", NULL) || message->header->request == 0) {
 		refuse(session, "malformed CLIENT_REQUEST");
 		return;
 	}
@@ -318,7 +292,7 @@ on_response(struct session *session, const struct message *message)
 {
 	struct pending *pending;
 
-	if (!is_object(message->payload, message->length, NULL, NULL)) {
+	if (!payload_is_object(message->payload, message->length, NULL, NULL)) {
 		refuse(session, "malformed RESPONSE");
 		return;
 	}
@@ -354,7 +328,7 @@ on_turn_done(struct session *session, const struct message *message)
 	reason = wire_get_u8(&cursor);
 	detail.data = wire_get_rest(&cursor, &detail.data_length);
 	if (reason >= STOP_REASON_COUNT || message->header->turn != session->turn.id ||
-	    (detail.data_length > 0 && !is_object(detail.data, detail.data_length, NULL, NULL))) {
+	    (detail.data_length > 0 && !payload_is_object(detail.data, detail.data_length, NULL, NULL))) {
 		refuse(session, "malformed TURN_DONE");
 		return;
 	}

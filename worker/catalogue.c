@@ -1,11 +1,12 @@
 /*
- * The catalogue worker: reads the configuration for the supervisor. It opens no session and
- * no connection, and no key of it leaves the process.
+ * The catalogue worker: reads the configuration and the list of sessions for the supervisor.
+ * It opens no session and no connection, and no key of it leaves the process.
  */
 #include <config.h>
 
 #include "worker/worker.h"
 #include "worker/config/runtime.h"
+#include "worker/store/state_queue.h"
 #include "worker/supervisor_link.h"
 #include "common/log.h"
 #include "common/wire.h"
@@ -18,14 +19,11 @@ send_settings(struct worker *worker)
 	struct buffer error = BUFFER_EMPTY;
 	bool found = true;
 
-	if (worker->rehearsal) {
+	if (worker->rehearsal)
 		runtime_rehearsal(NULL, false, &runtime);
-	} else {
-		configuration_free(worker->configuration);
-		worker->configuration = configuration_load();
+	else
 		found =
 		    runtime_resolve(worker->configuration, NULL, NULL, &runtime, &error) == 0;
-	}
 	if (found) {
 		json_set_text(settings, "provider", runtime.provider);
 		json_set_text(settings, "label", runtime.label);
@@ -45,6 +43,9 @@ catalogue_set_up(struct worker *worker, struct json_object *setup)
 
 	worker->rehearsal =
 	    json_member_boolean(json_member_object(setup, "options"), "rehearsal", false);
+	worker->configuration = configuration_load();
+	worker->state = state_new(configuration_home(worker->configuration));
+	worker->queue = state_queue_new(worker->base, worker->state);
 	wire_put_text(&payload, "", 0);
 	buffer_append_text(&payload, "{}");
 	link_send(worker->link, TO_SUPERVISOR_READY, 0, 0, payload.data, payload.length);
@@ -53,8 +54,16 @@ catalogue_set_up(struct worker *worker, struct json_object *setup)
 }
 
 void
-catalogue_message(struct worker *worker, enum message_type type)
+catalogue_message(struct worker *worker, enum message_type type, uint32_t request,
+    const char *payload, size_t length)
 {
-	if (type == TO_WORKER_SETTINGS_QUERY)
+	if (type == TO_WORKER_REQUEST) {
+		catalogue_request(worker, request, payload, length);
+	} else if (type == TO_WORKER_COMMIT_TAIL) {
+		catalogue_commit_tail(worker, payload, length);
+	} else if (type == TO_WORKER_SETTINGS_QUERY) {
+		configuration_free(worker->configuration);
+		worker->configuration = configuration_load();
 		send_settings(worker);
+	}
 }

@@ -7,13 +7,14 @@
 #include "worker/acp/encode_v1.h"
 #include "worker/acp/permission.h"
 #include "worker/acp/turn_output.h"
+#include "worker/agent/display.h"
 #include "worker/agent/prompt_content.h"
 #include "worker/agent/slash_commands.h"
 #include "worker/agent/system_prompt.h"
+#include "worker/store/state_title.h"
 #include "worker/supervisor_link.h"
 #include "common/identifier.h"
 #include "common/log.h"
-#include "common/utf8.h"
 #include "common/wire.h"
 
 #include <stdlib.h>
@@ -21,7 +22,6 @@
 
 #define INVALID_PARAMS (-32602)
 #define METHOD_NOT_FOUND (-32601)
-#define TITLE_MAX 80 /* bytes of a title made from the first prompt */
 
 struct message {
 	uint32_t request, turn;
@@ -50,28 +50,25 @@ say(struct worker *worker, const char *text, size_t length)
 	output->text(OUTPUT_TEXT, id, text, length, output->arg);
 }
 
-/* The session's title: the first line of the first prompt. */
+/* The session's title, as the list of sessions has it: from the first prompt. */
 static void
 tell_title(struct worker *worker, const char *text)
 {
-	struct buffer line = BUFFER_EMPTY, title = BUFFER_EMPTY;
-	size_t length;
+	struct buffer line = BUFFER_EMPTY;
+	char *title;
 
 	if (worker->titled || text == NULL)
 		return;
-	text += strspn(text, " \t\r\n");
-	length = strcspn(text, "\r\n");
-	if (length == 0)
-		return;
-	worker->titled = true;
-	session_tell_state(worker);
-	buffer_append(&title, text, utf8_floor(text, length, TITLE_MAX));
-	if (length > TITLE_MAX)
-		buffer_append_text(&title, "…");
-	encode_v1_info(&line, buffer_text(&title));
-	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
+	title = state_title_derive(text, strlen(text));
+	if (title != NULL) {
+		worker->titled = true;
+		session_tell_state(worker);
+		encode_v1_info(&line, title);
+		link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data,
+		    line.length);
+	}
 	buffer_free(&line);
-	buffer_free(&title);
+	free(title);
 }
 
 static void
@@ -107,7 +104,7 @@ static void
 on_turn_start(struct worker *worker, const struct message *message)
 {
 	struct agent *agent = &worker->agent;
-	struct json_object *params = parse(message->payload, message->length), *content;
+	struct json_object *params = parse(message->payload, message->length), *content, *user;
 	struct json_object *blocks = json_member(params, "prompt");
 	struct buffer error = BUFFER_EMPTY;
 
@@ -130,12 +127,60 @@ on_turn_start(struct worker *worker, const struct message *message)
 		goto done;
 	}
 	tell_title(worker, prompt_content_first_text(blocks));
-	if (agent->system_prompt == NULL)
+	if (agent->system_prompt == NULL) {
 		agent->system_prompt = system_prompt_build(agent);
-	turn_start(agent, conversation_user(content));
+		session_save_description(worker);
+	}
+	user = conversation_user(content);
+	display_prompt(user, blocks);
+	turn_start(agent, user);
 done:
 	buffer_free(&error);
 	json_object_put(params);
+}
+
+/* The text of the chunks that the client has seen and nobody has saved. */
+static void
+tail_text(struct json_object *tail, struct buffer *text)
+{
+	size_t count = tail != NULL ? json_object_array_length(tail) : 0, i;
+	struct json_object *update;
+
+	for (i = 0; i < count; i++) {
+		update = json_object_array_get_idx(tail, i);
+		if (strcmp(json_member_text(update, "sessionUpdate", ""),
+			"agent_message_chunk") == 0)
+			buffer_append_text(text,
+			    json_member_text(json_member_object(update, "content"), "text", ""));
+	}
+}
+
+static void
+on_turn_recover(struct worker *worker, const struct message *message)
+{
+	struct agent *agent = &worker->agent;
+	struct json_object *value = parse(message->payload, message->length);
+	struct json_object *calls = json_member_array(value, "calls");
+	size_t count = calls != NULL ? json_object_array_length(calls) : 0, i;
+	struct buffer text = BUFFER_EMPTY;
+
+	turn_output_begin(worker->output, message->turn);
+	for (i = 0; i < count; i++)
+		turn_output_open_card(worker->output,
+		    json_member_text(json_object_array_get_idx(calls, i), "id", ""));
+	tail_text(json_member_array(value, "tail"), &text);
+	if (conversation_length(agent->conversation) == 0) {
+		const struct turn_end end = { .code = -32603,
+			.message = "The session's process died and nothing of the turn was saved" };
+
+		agent->output.finished(&end, agent->output.arg);
+	} else {
+		if (agent->system_prompt == NULL)
+			agent->system_prompt = system_prompt_build(agent);
+		turn_recover(agent, buffer_text(&text), text.length, calls);
+	}
+	buffer_free(&text);
+	json_object_put(value);
 }
 
 static void
@@ -188,6 +233,7 @@ change_mode(struct worker *worker, enum session_mode mode)
 	struct buffer line = BUFFER_EMPTY;
 
 	worker->agent.tools.mode = mode;
+	session_save_description(worker);
 	encode_v1_mode(&line, mode);
 	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
 	buffer_clear(&line);
@@ -310,6 +356,7 @@ static const struct {
 	void (*handle)(struct worker *, const struct message *);
 } handlers[] = {
 	{ TO_WORKER_TURN_START, on_turn_start },
+	{ TO_WORKER_TURN_RECOVER, on_turn_recover },
 	{ TO_WORKER_TURN_CANCEL, on_turn_cancel },
 	{ TO_WORKER_COMMAND, on_command },
 	{ TO_WORKER_REQUEST, on_request },

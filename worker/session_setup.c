@@ -12,6 +12,8 @@
 #include "worker/agent/request.h"
 #include "worker/agent/slash_commands.h"
 #include "worker/program_path.h"
+#include "worker/providers/provider.h"
+#include "worker/store/store_sqlite.h"
 #include "worker/supervisor_link.h"
 #include "worker/tools/file_stamps.h"
 #include "worker/tools/grants.h"
@@ -200,7 +202,6 @@ make_agent(struct worker *worker, int64_t starts)
 
 	agent->base = worker->base;
 	agent->conversation = conversation_new((unsigned)starts);
-	agent->store = store_memory_new();
 	agent->tool_list = request_tools();
 	agent->images = true;
 	agent->reasoning = reasoning(worker);
@@ -296,6 +297,80 @@ session_tell_state(struct worker *worker)
 	json_object_put(state);
 }
 
+static enum session_opening
+opening_of(const char *name)
+{
+	static const char *const names[] = { "new", "load", "resume", "revive" };
+	int i;
+
+	for (i = SESSION_OPEN_REVIVE; i > SESSION_OPEN_NEW; i--)
+		if (strcmp(names[i], name) == 0)
+			break;
+	return (enum session_opening)i;
+}
+
+/* One request to the model is counted in the session's row. */
+static void
+on_usage(const struct model_usage *usage, void *arg)
+{
+	struct worker *worker = arg;
+	const struct runtime *runtime = &worker->agent.runtime;
+	struct store_usage row = { .model = runtime->model,
+		.provider = runtime->provider,
+		.base_url = runtime->base_url,
+		.mode = runtime->api_mode,
+		.input = usage->input_tokens,
+		.output = usage->output_tokens,
+		.cache_read = usage->cache_read_tokens,
+		.cache_write = usage->cache_write_tokens,
+		.reasoning = usage->reasoning_tokens,
+		.cost = -1 };
+
+	store_sqlite_add_usage(worker->agent.store, &row);
+}
+
+static void
+make_store(struct worker *worker)
+{
+	struct store_session_info info;
+	struct buffer error = BUFFER_EMPTY;
+
+	session_describe(worker, &info);
+	worker->agent.store = store_sqlite_new(worker->base,
+	    configuration_home(worker->configuration), &info, &error);
+	json_object_put(info.config);
+	if (worker->agent.store == NULL) {
+		log_error("store", "%s", buffer_text(&error));
+		worker->agent.store = store_memory_new();
+		worker->opening = SESSION_OPEN_NEW;
+	} else {
+		worker->durable = true;
+		worker->agent.on_usage = on_usage;
+		worker->agent.on_arg = worker;
+	}
+	buffer_free(&error);
+}
+
+void
+session_save_description(struct worker *worker)
+{
+	struct store_session_info info;
+
+	if (!worker->durable)
+		return;
+	session_describe(worker, &info);
+	store_sqlite_describe(worker->agent.store, &info, NULL, NULL);
+	json_object_put(info.config);
+}
+
+/* What waits may come. */
+static void
+ready(struct worker *worker)
+{
+	worker->set_up = true;
+	tell_ready(worker);
+}
+
 void
 session_set_up(struct worker *worker, struct json_object *setup)
 {
@@ -316,14 +391,15 @@ session_set_up(struct worker *worker, struct json_object *setup)
 		return;
 	worker->notices = json_has(json_member_object(client, "session"), "notices");
 	make_tools(worker);
-	if (mode != NULL)
-		session_mode_parse(mode, &worker->agent.tools.mode);
+	worker->mode_given =
+	    mode != NULL && session_mode_parse(mode, &worker->agent.tools.mode);
+	worker->opening = opening_of(json_member_text(setup, "open", "new"));
 	json_member_integer(setup, "starts", &starts);
 	make_agent(worker, starts);
 	if (!worker->noted)
 		take_notes(worker, params);
-	worker->set_up = true;
-	tell_ready(worker);
+	make_store(worker);
+	session_open(worker, ready);
 }
 
 static int

@@ -7,6 +7,8 @@
 #include "worker/worker.h"
 #include "worker/acp/permission.h"
 #include "worker/acp/turn_output.h"
+#include "worker/store/state_queue.h"
+#include "worker/store/store_sqlite.h"
 #include "worker/supervisor_link.h"
 #include "common/exit_cause.h"
 #include "common/log.h"
@@ -20,6 +22,7 @@
 #include <unistd.h>
 
 #define SOCKET_FD 3
+#define SAVE_MS 400 /* the supervisor kills after 700 ms */
 /* More than a guard needs for a command that ignores SIGTERM (500 ms), less than the
  * supervisor waits for a worker (700 ms). */
 #define GUARDS_MS 620
@@ -79,7 +82,15 @@ on_message(enum message_type type, uint32_t request, uint32_t turn, const char *
 	else if (worker->role == WORKER_SESSION && worker->set_up)
 		session_message(worker, type, request, turn, payload, length);
 	else if (worker->role == WORKER_CATALOGUE)
-		catalogue_message(worker, type);
+		catalogue_message(worker, type, request, payload, length);
+}
+
+/* What the end of a turn has to save is saved before the process goes. */
+static void
+finish_saving(struct worker *worker)
+{
+	if (worker->durable)
+		store_sqlite_finish(worker->agent.store, SAVE_MS);
 }
 
 /* The supervisor is gone: nobody is told, but what was shown is kept. */
@@ -90,6 +101,7 @@ on_ended(void *arg)
 
 	if (worker->agent.turn != NULL)
 		turn_cancel(&worker->agent);
+	finish_saving(worker);
 	event_base_loopbreak(worker->base);
 }
 
@@ -115,6 +127,7 @@ worker_end(struct worker *worker)
 		return;
 	if (worker->agent.turn != NULL)
 		turn_cancel(&worker->agent);
+	finish_saving(worker);
 	worker->ending = true;
 	link_send(worker->link, TO_SUPERVISOR_FAREWELL, 0, 0, NULL, 0);
 	if (link_flush(worker->link))
@@ -136,7 +149,9 @@ on_signal(int number, short events, void *arg)
 	turn_output_forget(worker->output);
 	turn_abandon(&worker->agent);
 	worker->status = EXIT_AGAIN;
-	worker_end(worker);
+	worker->ending = true;
+	link_flush(worker->link);
+	event_base_loopbreak(worker->base);
 }
 
 static void
@@ -203,10 +218,13 @@ worker_run(enum worker_role role, uint32_t generation)
 	event_base_dispatch(worker.base);
 	log_open("hermes-acp-worker", LOG_LEVEL_ERROR, NULL, NULL);
 	session_tear_down(&worker);
+	state_queue_free(worker.queue);
+	state_free(worker.state);
 	supervisor_link_free(worker.link);
 	configuration_free(worker.configuration);
 	for (i = 0; i < 2; i++)
 		event_free(signals[i]);
+	signal(SIGTERM, SIG_IGN); /* it ends already; the supervisor's SIGKILL still counts */
 	await_guards(worker.base);
 	event_base_free(worker.base);
 	return worker.status;

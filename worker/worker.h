@@ -15,8 +15,19 @@
 struct allow_list;
 struct event_base;
 struct permission_list;
+struct state;
+struct store_session_info;
+struct state_queue;
 struct supervisor_link;
 struct turn_output;
+
+/* What a session's worker does first. */
+enum session_opening {
+	SESSION_OPEN_NEW,
+	SESSION_OPEN_LOAD,   /* restores and shows what was stored */
+	SESSION_OPEN_RESUME, /* restores it */
+	SESSION_OPEN_REVIVE  /* restores what there is: a successor */
+};
 
 enum worker_role { WORKER_SESSION, WORKER_CATALOGUE };
 
@@ -27,6 +38,8 @@ struct worker {
 	struct configuration *configuration;
 	bool set_up, ending;
 	int status; /* exit status */
+	struct state *state; /* the database */
+	struct state_queue *queue; /* the catalogue: its requests */
 	bool rehearsal; /* the catalogue: the rehearsal provider is used */
 	/* A session's: */
 	struct agent agent;
@@ -37,6 +50,10 @@ struct worker {
 	char **roots;
 	struct buffer notes; /* for the user, with the first turn */
 	bool notices;	     /* the client shows notices */
+	enum session_opening opening;
+	void (*opened)(struct worker *worker);
+	bool durable;	     /* the store is the database */
+	bool mode_given;     /* the set-up named the mode */
 	bool titled, noted;  /* the session has its title; the notes were told */
 };
 
@@ -49,6 +66,14 @@ void worker_end(struct worker *worker);
 void session_set_up(struct worker *worker, struct json_object *setup);
 void session_tear_down(struct worker *worker);
 
+/* session_open.c: restores what is stored, then calls `opened`; what is wrong is answered with
+ * SETUP_FAILED. */
+void session_open(struct worker *worker, void (*opened)(struct worker *worker));
+/* Fills `info`; its config is the caller's, all else borrowed. */
+void session_describe(const struct worker *worker, struct store_session_info *info);
+/* The session is run in another way now: its row follows. */
+void session_save_description(struct worker *worker);
+
 /* Tells the supervisor what a successor of this worker has to know. */
 void session_tell_state(struct worker *worker);
 
@@ -58,6 +83,13 @@ void session_message(struct worker *worker, enum message_type type, uint32_t req
 
 /* catalogue.c */
 void catalogue_set_up(struct worker *worker, struct json_object *setup);
-void catalogue_message(struct worker *worker, enum message_type type);
+void catalogue_message(struct worker *worker, enum message_type type, uint32_t request,
+    const char *payload, size_t length);
+
+/* catalogue_requests.c: answers a REQUEST from the database. */
+void catalogue_request(struct worker *worker, uint32_t request, const char *payload,
+    size_t length);
+/* Saves what a COMMIT_TAIL holds. */
+void catalogue_commit_tail(struct worker *worker, const char *payload, size_t length);
 
 #endif

@@ -86,6 +86,37 @@ expect_part(struct fixture *fixture, const char *text)
 	buffer_clear(&fixture->fake->got);
 }
 
+/* Kills every worker that takes the turn over until the prompt is answered with an error. */
+static inline void
+kill_successors(struct fixture *fixture, const char *cause)
+{
+	int deaths;
+
+	for (deaths = 0; deaths < 10; deaths++) {
+		fake_run(fixture->fake);
+		if (strstr(buffer_text(&fixture->fake->got), "\"error\":") != NULL)
+			break;
+		if (fixture->session->worker != NULL)
+			fake_die(fixture->session->worker, cause);
+		else if (fixture->session->state == SESSION_RECOVERING)
+			session_timer(fixture->session);
+		else
+			break;
+	}
+	fixture->worker = fixture->session->worker;
+}
+
+/* The successor of a worker that died in a turn gets ready. */
+static inline void
+successor_ready(struct fixture *fixture)
+{
+	if (fixture->session->worker == NULL)
+		session_timer(fixture->session);
+	fixture->worker = fixture->session->worker;
+	fake_hello(fixture->worker);
+	fake_ready(fixture->worker, "", "{}");
+}
+
 static inline void
 expect_told(struct fixture *fixture, const char *names)
 {

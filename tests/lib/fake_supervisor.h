@@ -309,6 +309,36 @@ fake_on_settings(void *arg)
 	handle_settings(&fake->supervisor);
 }
 
+static inline void
+fake_on_catalogue_answer(uint32_t token, const char *result, size_t length, void *arg)
+{
+	handle_catalogue_answer(&((struct fake *)arg)->supervisor, token, result, length);
+}
+
+static inline void
+fake_on_catalogue_error(uint32_t token, int code, const char *message, size_t message_length,
+    const char *data, size_t length, void *arg)
+{
+	char *text = strndup(message, message_length);
+
+	handle_catalogue_error(
+	    &((struct fake *)arg)->supervisor, token, code, text, data, length);
+	free(text);
+}
+
+static inline void
+fake_on_catalogue_gone(const char *cause, void *arg)
+{
+	handle_catalogue_gone(&((struct fake *)arg)->supervisor, cause);
+}
+
+static const struct catalogue_callbacks catalogue_callbacks = {
+	.changed = fake_on_settings,
+	.answered = fake_on_catalogue_answer,
+	.failed = fake_on_catalogue_error,
+	.gone = fake_on_catalogue_gone,
+};
+
 static inline struct fake *
 fake_new(void)
 {
@@ -334,15 +364,16 @@ fake_new(void)
 	fake->output = out[1];
 	supervisor = &fake->supervisor;
 	supervisor->base = event_base_new();
+	supervisor->session_timer = session_timer;
+	supervisor->forward_delete = handle_catalogue_delete;
 	supervisor->catalogue =
-	    catalogue_new(supervisor->base, NULL, "{}", 2, fake_on_settings, fake);
+	    catalogue_new(supervisor->base, NULL, "{}", 2, &catalogue_callbacks, fake);
 	supervisor->writer =
 	    client_writer_new(supervisor->base, out[0], &writer_callbacks, fake);
 	supervisor->pending = pending_table_new(supervisor->writer);
 	supervisor->requests = client_request_table_new(supervisor->writer);
 	supervisor->session_worker = worker_dispatch_callbacks();
 	supervisor->sessions = session_table_new();
-	supervisor->session_worker = worker_dispatch_callbacks();
 	supervisor->spare = spare_new(supervisor->base, NULL);
 	supervisor->reader =
 	    client_reader_new(supervisor->base, in[0], &reader_callbacks, fake);

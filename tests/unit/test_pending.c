@@ -68,8 +68,8 @@ test_finding(void **state)
 {
 	struct fake *fake = *state;
 	struct pending_table *table = fake->supervisor.pending;
-	struct session *one = session_new(fake->supervisor.sessions, &fake->supervisor);
-	struct session *two = session_new(fake->supervisor.sessions, &fake->supervisor);
+	struct session *one = session_new(fake->supervisor.sessions, &fake->supervisor, NULL);
+	struct session *two = session_new(fake->supervisor.sessions, &fake->supervisor, NULL);
 	struct pending *a = pending_new(table, PENDING_CALL, "1", 1, one);
 	struct pending *b = pending_new(table, PENDING_CALL, "11", 2, two);
 	struct pending *c = pending_new(table, PENDING_CALL, "1", 1, one);
@@ -109,8 +109,8 @@ test_client_requests(void **state)
 {
 	struct fake *fake = *state;
 	struct client_request_table *table = fake->supervisor.requests;
-	struct session *one = session_new(fake->supervisor.sessions, &fake->supervisor);
-	struct session *two = session_new(fake->supervisor.sessions, &fake->supervisor);
+	struct session *one = session_new(fake->supervisor.sessions, &fake->supervisor, NULL);
+	struct session *two = session_new(fake->supervisor.sessions, &fake->supervisor, NULL);
 	uint32_t request = 0;
 	char line[300];
 

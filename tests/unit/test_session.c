@@ -22,8 +22,8 @@ test_table(void **state)
 
 	(void)state;
 	assert_null(session_first(table));
-	a = session_new(table, table);
-	b = session_new(table, table);
+	a = session_new(table, table, NULL);
+	b = session_new(table, table, NULL);
 	assert_int_equal(session_count(table), 2);
 	assert_int_equal(a->state, SESSION_DEAD);
 	assert_string_not_equal(a->id, b->id);
@@ -47,7 +47,7 @@ static void
 test_queue(void **state)
 {
 	struct session_table *table = session_table_new();
-	struct session *session = session_new(table, NULL);
+	struct session *session = session_new(table, NULL, NULL);
 	struct waiting *waiting;
 
 	(void)state;
@@ -81,7 +81,7 @@ static void
 test_cards(void **state)
 {
 	struct session_table *table = session_table_new();
-	struct session *session = session_new(table, NULL);
+	struct session *session = session_new(table, NULL, NULL);
 	char id[16];
 	int i;
 
@@ -114,7 +114,7 @@ static void
 test_commands(void **state)
 {
 	struct session_table *table = session_table_new();
-	struct session *session = session_new(table, NULL);
+	struct session *session = session_new(table, NULL, NULL);
 
 	(void)state;
 	assert_false(session_has_command(session, "help", 4));

@@ -163,27 +163,70 @@ test_queue(void **state)
 	assert_int_equal(fixture->session->state, SESSION_IDLE);
 }
 
+/* The turn goes on with a successor, which is told what the client has seen. */
 static void
 test_death_in_a_turn(void **state)
 {
 	struct fixture *fixture = *state;
-	struct worker_process *old = fixture->worker;
 
-	fake_say(old, TO_SUPERVISOR_SESSION_STATE, 0, 0, "{\"mode\":\"plan\"}", 15);
-	fake_say(old, TO_SUPERVISOR_TEXT, 0, 1, TEXT, sizeof TEXT - 1);
+	fake_say(fixture->worker, TO_SUPERVISOR_SESSION_STATE, 0, 0, "{\"mode\":\"plan\"}", 15);
+	fake_say(fixture->worker, TO_SUPERVISOR_TEXT, 0, 1, TEXT, sizeof TEXT - 1);
+	fake_say_text(fixture->worker, TO_SUPERVISOR_CALL_OPEN, 1, "one");
 	forget(fixture);
 	prompt(fixture, 2);
-	fake_die(old, "crashed by signal 11 (Segmentation fault)");
+	fake_die(fixture->worker, "crashed by signal 11 (Segmentation fault)");
+	expect_part(fixture, "crashed by signal 11 (Segmentation fault). Another one goes on");
+	assert_int_equal(fixture->session->state, SESSION_RECOVERING);
+	successor_ready(fixture);
+	expect_told(fixture, "TO_WORKER_SETUP\nTO_WORKER_TURN_RECOVER\n");
+	assert_int_equal(fixture->worker->last.turn, 1);
+	assert_string_equal(buffer_text(&fixture->worker->payload),
+	    "{\"calls\":[{\"id\":\"one\",\"started\":false}],\"tail\":[" TEXT "]}");
+	fake_turn_done(fixture->worker, 1, STOP_REASON_END_TURN);
+	expect_part(fixture, "\"id\":1,\"result\":{\"stopReason\":\"end_turn\"");
+	assert_int_equal(fixture->worker->last.turn, 2);
+	fake_turn_done(fixture->worker, 2, STOP_REASON_END_TURN);
+	expect_part(fixture, "\"id\":2,\"result\"");
+}
+
+/* A turn that kills every worker is given up; what waits behind it gets a worker. */
+static void
+test_deaths_without_end(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fake_say(fixture->worker, TO_SUPERVISOR_SESSION_STATE, 0, 0, "{\"mode\":\"plan\"}", 15);
+	fake_say(fixture->worker, TO_SUPERVISOR_TEXT, 0, 1, TEXT, sizeof TEXT - 1);
+	prompt(fixture, 2);
+	kill_successors(fixture, "was killed by signal 9 (Killed)");
 	expect_part(fixture,
 	    "\"id\":1,\"error\":{\"code\":-32603,\"message\":\"The session's worker "
-	    "process crashed by signal 11 (Segmentation fault)\"");
-	fixture->worker = fixture->session->worker;
+	    "process was killed by signal 9 (Killed)\"");
 	assert_non_null(fixture->worker);
 	assert_non_null(
 	    strstr(buffer_text(&fixture->worker->payload), ",\"state\":{\"mode\":\"plan\"}}"));
-	fake_hello(fixture->worker);
-	fake_ready(fixture->worker, "", "{}");
+	successor_ready(fixture);
 	assert_int_equal(fixture->worker->last.turn, 2);
+	fake_turn_done(fixture->worker, 2, STOP_REASON_END_TURN);
+	expect_part(fixture, "\"id\":2,\"result\"");
+}
+
+/* The client cancels while no worker has the turn. */
+static void
+test_cancel_between_workers(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fake_say(fixture->worker, TO_SUPERVISOR_TEXT, 0, 1, TEXT, sizeof TEXT - 1);
+	fake_die(fixture->worker, "crashed");
+	forget(fixture);
+	cancel(fixture);
+	expect(fixture,
+	    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"stopReason\":\"cancelled\"}}\n");
+	assert_int_equal(fixture->session->state, SESSION_DEAD);
+	prompt(fixture, 2);
+	successor_ready(fixture);
+	expect_told(fixture, "TO_WORKER_SETUP\nTO_WORKER_TURN_START\n");
 	fake_turn_done(fixture->worker, 2, STOP_REASON_END_TURN);
 	expect_part(fixture, "\"id\":2,\"result\"");
 }
@@ -196,15 +239,11 @@ test_death_before_a_word(void **state)
 	prompt(fixture, 2);
 	fake_die(fixture->worker, "was killed by signal 9 (Killed)");
 	expect(fixture, "");
-	fixture->worker = fixture->session->worker;
-	fake_hello(fixture->worker);
-	fake_ready(fixture->worker, "", "{}");
+	successor_ready(fixture);
 	expect_told(fixture, "TO_WORKER_SETUP\nTO_WORKER_TURN_START\n");
-	fake_die(fixture->worker, "was killed by signal 9 (Killed)");
+	kill_successors(fixture, "was killed by signal 9 (Killed)");
 	expect_part(fixture, "\"id\":1,\"error\":{\"code\":-32603");
-	fixture->worker = fixture->session->worker;
-	fake_hello(fixture->worker);
-	fake_ready(fixture->worker, "", "{}");
+	successor_ready(fixture);
 	fake_failure(fixture->worker, TO_SUPERVISOR_TURN_FAILED, 0, 3, -32603, "x", "");
 	expect_part(fixture, "\"id\":2,\"error\":{\"code\":-32603");
 	prompt(fixture, 3); /* the next one has its own second try */
@@ -402,6 +441,8 @@ main(void)
 	    ROW_EMPTY(test_cancel_authenticate),
 	    ROW_TURN(test_queue),
 	    ROW_TURN(test_death_in_a_turn),
+	    ROW_TURN(test_deaths_without_end),
+	    ROW_TURN(test_cancel_between_workers),
 	    ROW_TURN(test_death_before_a_word),
 	    ROW(test_death_when_idle),
 	    ROW_TURN(test_no_successor),

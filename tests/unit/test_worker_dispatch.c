@@ -239,9 +239,7 @@ test_hostile_messages(void **state)
 		if (!fixture->worker->violated)
 			fail_msg("row %zu was taken", i);
 		expect(fixture, "");
-		/* A prompt of which a worker said nothing is given to a second one. */
-		while ((fixture->worker = fixture->session->worker) != NULL)
-			fake_die(fixture->worker, "ended after a protocol violation");
+		kill_successors(fixture, "ended after a protocol violation");
 		expect_part(fixture, "\"id\":1,\"error\":{\"code\":-32603");
 		assert_true(pending_table_empty(fixture->fake->supervisor.pending));
 		tear_down(state);
@@ -287,7 +285,7 @@ test_cards(void **state)
 	fake_say_text(fixture->worker, TO_SUPERVISOR_CALL_STARTED, 1, "two");
 	fake_say_text(fixture->worker, TO_SUPERVISOR_CALL_CLOSED, 1, "two");
 	expect(fixture, "");
-	fake_die(fixture->worker, "was killed by signal 9 (Killed)");
+	kill_successors(fixture, "was killed by signal 9 (Killed)");
 	fake_run(fixture->fake);
 	assert_non_null(
 	    strstr(buffer_text(&fixture->fake->got), "\"toolCallId\":\"one\\n\\\"\""));

@@ -197,6 +197,18 @@ encode_v1_failed_call(struct buffer *out, const char *call_id, const char *name,
 }
 
 void
+encode_v1_lost_card(struct buffer *out, const char *call_id, bool failed, const char *text)
+{
+	begin(out, "tool_call_update");
+	member(out, "toolCallId", call_id);
+	member(out, "status", statuses[failed ? CARD_FAILED : CARD_COMPLETED]);
+	buffer_append_text(out, ",\"content\":[{\"type\":\"content\",\"content\":{\"type\":"
+				"\"text\",\"text\":");
+	buffer_append_json_text(out, text);
+	buffer_append_text(out, "}}]}");
+}
+
+void
 encode_v1_plan(struct buffer *out, const struct todo_list *list)
 {
 	struct json_object *entries = todo_list_plan(list);

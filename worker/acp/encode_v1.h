@@ -21,6 +21,9 @@ void encode_v1_card_update(struct buffer *out, const struct tool_run *run,
 /* tool_call of a call that could not be run. */
 void encode_v1_failed_call(struct buffer *out, const char *call_id, const char *name,
     const char *text);
+/* tool_call_update of a card whose call was cut off. */
+void encode_v1_lost_card(struct buffer *out, const char *call_id, bool failed,
+    const char *text);
 void encode_v1_plan(struct buffer *out, const struct todo_list *list);
 void encode_v1_usage(struct buffer *out, int64_t used, int64_t size, int64_t input,
     int64_t output);

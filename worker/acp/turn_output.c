@@ -21,11 +21,20 @@ struct writing {
 	void *arg;
 };
 
+/* How much had been streamed when a save began. */
+struct mark {
+	uint32_t turn;
+	uint64_t texts;
+};
+
 struct turn_output {
 	struct supervisor_link *link;
 	struct permission_list *permissions;
 	uint32_t turn;
 	uint64_t texts; /* TEXT messages of this turn */
+	struct mark *marks; /* saves that are under way, oldest first */
+	size_t mark_count;
+	struct json_object *open; /* cards that a dead process left on the screen, as keys */
 	struct buffer line;
 	struct writing *waiting;
 	size_t waiting_count;
@@ -62,6 +71,8 @@ on_card(const struct tool_run *run, enum card_status status, void *arg)
 {
 	struct turn_output *self = arg;
 
+	if (status == CARD_PENDING && json_has(self->open, run->call_id))
+		return; /* the process that died has shown it */
 	if (status == CARD_PENDING) {
 		link_send_text(self->link, TO_SUPERVISOR_CALL_OPEN, self->turn, run->call_id);
 		encode_v1_card(&self->line, run);
@@ -80,6 +91,18 @@ on_failed_call(const char *call_id, const char *name, const char *text, void *ar
 
 	encode_v1_failed_call(&self->line, call_id, name, text);
 	send_line(self, TO_SUPERVISOR_TURN_UPDATE);
+}
+
+static void
+on_lost_card(const char *call_id, bool failed, const char *text, void *arg)
+{
+	struct turn_output *self = arg;
+
+	if (!json_has(self->open, call_id))
+		return;
+	encode_v1_lost_card(&self->line, call_id, failed, text);
+	send_line(self, TO_SUPERVISOR_TURN_UPDATE);
+	link_send_text(self->link, TO_SUPERVISOR_CALL_CLOSED, self->turn, call_id);
 }
 
 static bool
@@ -151,14 +174,29 @@ on_usage(int64_t used, int64_t size, int64_t input, int64_t output, int64_t cach
 }
 
 static void
-on_saved(void *arg)
+on_saving(void *arg)
+{
+	struct turn_output *self = arg;
+
+	self->marks = xreallocarray(self->marks, self->mark_count + 1, sizeof *self->marks);
+	self->marks[self->mark_count].turn = self->turn;
+	self->marks[self->mark_count++].texts = self->texts;
+}
+
+static void
+on_saved(bool done, void *arg)
 {
 	struct turn_output *self = arg;
 	struct buffer payload = BUFFER_EMPTY;
+	struct mark mark;
 
-	if (self->turn == 0)
+	if (self->mark_count == 0)
 		return;
-	wire_put_u64(&payload, self->texts);
+	mark = self->marks[0];
+	memmove(self->marks, self->marks + 1, --self->mark_count * sizeof *self->marks);
+	if (!done || mark.turn == 0 || mark.turn != self->turn)
+		return;
+	wire_put_u64(&payload, mark.texts);
 	link_send(self->link, TO_SUPERVISOR_STATE_SAVED, 0, self->turn, payload.data,
 	    payload.length);
 	buffer_free(&payload);
@@ -204,7 +242,9 @@ turn_output_free(struct turn_output *self)
 	if (self == NULL)
 		return;
 	buffer_free(&self->line);
+	json_object_put(self->open);
 	free(self->waiting);
+	free(self->marks);
 	free(self);
 }
 
@@ -215,11 +255,13 @@ turn_output_callbacks(struct turn_output *self)
 		.text = on_text,
 		.card = on_card,
 		.failed_call = on_failed_call,
+		.lost_card = on_lost_card,
 		.started = on_started,
 		.ask = on_ask,
 		.unask = on_unask,
 		.plan = on_plan,
 		.usage = on_usage,
+		.saving = on_saving,
 		.saved = on_saved,
 		.busy = on_busy,
 		.finished = on_finished,
@@ -242,7 +284,17 @@ turn_output_forget(struct turn_output *self)
 	if (self == NULL)
 		return;
 	self->turn = 0;
+	json_object_put(self->open);
+	self->open = NULL;
 	self->waiting_count = 0;
+}
+
+void
+turn_output_open_card(struct turn_output *self, const char *call_id)
+{
+	if (self->open == NULL)
+		self->open = json_object_new_object();
+	json_set_boolean(self->open, call_id, true);
 }
 
 uint32_t

@@ -23,6 +23,8 @@ struct output turn_output_callbacks(struct turn_output *self);
 void turn_output_begin(struct turn_output *self, uint32_t turn);
 /* The turn was abandoned: nobody waits for anything any more. `self` may be NULL. */
 void turn_output_forget(struct turn_output *self);
+/* The client shows this card already: a process that died in the turn has opened it. */
+void turn_output_open_card(struct turn_output *self, const char *call_id);
 /* The running turn, 0 when none. */
 uint32_t turn_output_turn(const struct turn_output *self);
 /* The socket has taken what waited. */

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct model_usage;
 struct turn;
 
 struct agent_limits {
@@ -36,6 +37,9 @@ struct agent {
 	struct turn *turn;   /* the running one, NULL when idle */
 	int64_t input_tokens, output_tokens; /* sums over the session */
 	int64_t context_tokens;		     /* of the last request and its answer */
+	/* One request to the model has ended; may be NULL. */
+	void (*on_usage)(const struct model_usage *usage, void *arg);
+	void *on_arg;
 	/* Adds a label to command_allowlist for good. */
 	void (*allow_always)(const char *label, void *arg);
 	void *allow_arg;
@@ -47,6 +51,11 @@ int64_t agent_context_tokens(const struct agent *agent);
 
 /* Starts a turn with a user message (taken over). Its end is told by output.finished(). */
 void turn_start(struct agent *agent, struct json_object *message);
+/* Goes on with a turn of a process that died. `text` is what the client has seen of an answer
+ * that was not saved, `calls` [{id, started}] the cards that are open. The conversation must
+ * have been loaded. */
+void turn_recover(struct agent *agent, const char *text, size_t length,
+    struct json_object *calls);
 /* Ends the turn as cancelled; finished() follows, within this call or soon after. */
 void turn_cancel(struct agent *agent);
 /* What was written could be passed on: the stream goes on. */

@@ -61,8 +61,12 @@ message_characters(struct json_object *message)
 	size_t length = 0, sum = 0, i;
 
 	if (parts == NULL) {
-		json_text(message, &length);
-		return length;
+		sum = strlen(json_member_text(message, "content", ""));
+		if (json_has(message, "tool_calls")) {
+			json_text(json_member_array(message, "tool_calls"), &length);
+			sum += length;
+		}
+		return sum;
 	}
 	for (i = 0; i < json_object_array_length(parts); i++) {
 		part = json_object_array_get_idx(parts, i);
@@ -79,6 +83,18 @@ conversation_append(struct conversation *conversation, struct json_object *messa
 {
 	conversation->characters += message_characters(message);
 	json_object_array_add(conversation->messages, json_object_get(message));
+}
+
+void
+conversation_adopt(struct conversation *conversation, struct json_object *message)
+{
+	struct json_object *calls = json_member_array(message, "tool_calls");
+	size_t count = calls != NULL ? json_object_array_length(calls) : 0, i;
+
+	for (i = 0; i < count; i++)
+		json_set_boolean(conversation->ids,
+		    json_member_text(json_object_array_get_idx(calls, i), "id", ""), true);
+	conversation_append(conversation, message);
 }
 
 void

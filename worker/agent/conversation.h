@@ -23,6 +23,8 @@ struct json_object *conversation_messages(const struct conversation *conversatio
 size_t conversation_length(const struct conversation *conversation);
 /* Appends a message and takes a reference to it. */
 void conversation_append(struct conversation *conversation, struct json_object *message);
+/* The same for a message that was stored: its call ids are in use. */
+void conversation_adopt(struct conversation *conversation, struct json_object *message);
 /* Drops everything from message `length` on (a refused exchange). */
 void conversation_truncate(struct conversation *conversation, size_t length);
 

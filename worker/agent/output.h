@@ -44,6 +44,8 @@ struct output {
 	void (*card)(const struct tool_run *run, enum card_status status, void *arg);
 	/* A call that never became a run (unknown tool, unusable arguments). */
 	void (*failed_call)(const char *call_id, const char *name, const char *text, void *arg);
+	/* A card that a dead process opened ends; nothing happens when it is not open. */
+	void (*lost_card)(const char *call_id, bool failed, const char *text, void *arg);
 	/* The call's first side effect comes next. True when that has been written out; else
 	 * `written` is called when it has. */
 	bool (*started)(const char *call_id, void (*written)(void *arg), void *written_arg,
@@ -56,8 +58,10 @@ struct output {
 	/* Tokens in the context now, and the window. The others are -1 when not known. */
 	void (*usage)(int64_t used, int64_t size, int64_t input, int64_t output,
 	    int64_t cached, void *arg);
-	/* Everything that was streamed until now is saved. */
-	void (*saved)(void *arg);
+	/* Everything that was streamed until now is being saved, and for each time that was
+	 * called, in the same order: it is saved, or it could not be. */
+	void (*saving)(void *arg);
+	void (*saved)(bool done, void *arg);
 	/* True when what was said still waits to be written: the stream should pause. */
 	bool (*busy)(void *arg);
 	void (*finished)(const struct turn_end *end, void *arg);

@@ -6,6 +6,7 @@
 
 #include "worker/agent/request.h"
 #include "worker/agent/turn_internal.h"
+#include "worker/agent/turn_recover.h"
 #include "common/alloc.h"
 #include "common/monotonic.h"
 
@@ -26,13 +27,14 @@ static void on_model_finished(const struct model_answer *answer, void *arg);
 static void
 save_partial(struct turn *turn)
 {
+	const struct output *output = &turn->agent->output;
 	struct json_object *message;
 
-	turn->unsaved = 0;
-	if (turn->text.answer.length == 0)
+	if (turn->text.answer.length == 0 || output->busy(output->arg))
 		return;
-	message = conversation_assistant(turn->text.answer.data, turn->text.answer.length, NULL,
-	    NULL, 0);
+	turn->unsaved = 0;
+	message = turn_text_message(turn, NULL, NULL, 0);
+	turn->agent->output.saving(turn->agent->output.arg);
 	store_save_partial(turn->agent->store, message, turn_on_saved, turn->agent);
 	json_object_put(message);
 }
@@ -44,6 +46,7 @@ on_save_timer(int fd, short events, void *arg)
 
 	(void)fd;
 	(void)events;
+	turn_text_flush(turn, false); /* what is saved is what was shown, no more */
 	if (turn->state == TURN_STREAMING && turn->unsaved > 0)
 		save_partial(turn);
 }
@@ -124,6 +127,8 @@ on_model_notice(const char *text, void *arg)
 static void
 count_usage(struct agent *agent, const struct model_usage *usage)
 {
+	if (agent->on_usage != NULL)
+		agent->on_usage(usage, agent->on_arg);
 	if (usage->input_tokens >= 0)
 		agent->input_tokens += usage->input_tokens;
 	if (usage->output_tokens >= 0)
@@ -178,8 +183,9 @@ on_prompt_saved(const char *error, void *arg)
 		request(turn);
 }
 
-void
-turn_start(struct agent *agent, struct json_object *message)
+/* The struct of a new turn, as the agent's running one. */
+static struct turn *
+new_turn(struct agent *agent)
 {
 	static const struct turn_upward upward = { .request = request,
 		.save_partial = save_partial,
@@ -192,11 +198,37 @@ turn_start(struct agent *agent, struct json_object *message)
 	turn->first_message = conversation_length(agent->conversation);
 	agent->turn = turn;
 	turn_text_start(turn);
-	turn->save_timer =
-	    event_new(agent->base, -1, EV_PERSIST, on_save_timer, turn);
+	turn->save_timer = event_new(agent->base, -1, EV_PERSIST, on_save_timer, turn);
+	return turn;
+}
+
+void
+turn_start(struct agent *agent, struct json_object *message)
+{
+	struct turn *turn = new_turn(agent);
+
 	conversation_append(agent->conversation, message);
 	store_append_user(agent->store, message, on_prompt_saved, turn);
 	json_object_put(message);
+}
+
+void
+turn_recover(struct agent *agent, const char *text, size_t length, struct json_object *calls)
+{
+	struct turn *turn = new_turn(agent);
+
+	switch (turn_recover_prepare(turn, text, length, calls)) {
+	case RECOVER_REQUEST:
+		request(turn);
+		return;
+	case RECOVER_CALLS:
+		turn->state = TURN_RUNNING;
+		call_batch_start(turn->batch);
+		return;
+	case RECOVER_DONE:
+		turn_finish(turn, STOP_REASON_END_TURN);
+		return;
+	}
 }
 
 /* The text that the user saw stays in the conversation. */
@@ -207,9 +239,9 @@ keep_partial(struct turn *turn)
 
 	if (turn->text.answer.length == 0)
 		return;
-	message = conversation_assistant(turn->text.answer.data, turn->text.answer.length, NULL,
-	    NULL, 0);
+	message = turn_text_message(turn, NULL, NULL, 0);
 	conversation_append(turn->agent->conversation, message);
+	turn->agent->output.saving(turn->agent->output.arg);
 	store_append_assistant(turn->agent->store, message, turn_on_saved, turn->agent);
 	json_object_put(message);
 	turn_text_reset(turn);

@@ -25,9 +25,9 @@ keep_answer(struct turn *turn, const struct model_answer *answer)
 
 	if (turn->text.answer.length == 0)
 		return;
-	message = conversation_assistant(turn->text.answer.data, turn->text.answer.length,
-	    answer->extra, NULL, 0);
+	message = turn_text_message(turn, answer->extra, NULL, 0);
 	conversation_append(turn->agent->conversation, message);
+	turn->agent->output.saving(turn->agent->output.arg);
 	store_append_assistant(turn->agent->store, message, turn_on_saved, turn->agent);
 	json_object_put(message);
 }
@@ -91,6 +91,8 @@ refused(struct turn *turn)
 		turn_text_say(turn, "The model refused to answer.");
 	/* The client drops the exchange from its view, and so do we (ACP, stop reasons). */
 	conversation_truncate(turn->agent->conversation, turn->first_message);
+	turn->agent->output.saving(turn->agent->output.arg);
+	store_drop_exchange(turn->agent->store, turn_on_saved, turn->agent);
 	turn_finish(turn, STOP_REASON_REFUSAL);
 }
 
@@ -150,14 +152,14 @@ keep_calls(struct turn *turn, struct json_object *extra, const struct model_tool
 		stored[i].name = call_text_name(calls[i].name);
 		stored[i].arguments = call_text_storable(calls[i].arguments);
 	}
-	message = conversation_assistant(buffer_text(&turn->text.answer),
-	    turn->text.answer.length, extra, stored, count);
+	message = turn_text_message(turn, extra, stored, count);
 	conversation_append(turn->agent->conversation, message);
 	for (i = 0; i < count; i++) {
 		free(stored[i].name);
 		free(stored[i].arguments);
 	}
 	free(stored);
+	turn->agent->output.saving(turn->agent->output.arg);
 	store_append_assistant(turn->agent->store, message, on_calls_saved, turn);
 	json_object_put(message);
 }

@@ -6,6 +6,7 @@
 #include <config.h>
 
 #include "worker/agent/call_text.h"
+#include "worker/agent/display.h"
 #include "worker/agent/turn_internal.h"
 #include "worker/tools/grants.h"
 #include "worker/tools/todo.h"
@@ -37,6 +38,7 @@ struct batch_call {
 	char *id, *name, *arguments;
 	struct tool_run *run;
 	bool card; /* it is on the screen */
+	bool failed;
 	struct json_object *message; /* the result for the model */
 };
 
@@ -66,9 +68,9 @@ on_result_saved(const char *error, void *arg)
 	event_active(call->batch->advance, EV_TIMEOUT, 0);
 }
 
-/* Keeps a result for the model, cut to the limit. */
+/* Keeps a result for the model, cut to the limit. `text_shown`: of a call without a run. */
 static void
-save_result(struct batch_call *call, const char *text, size_t length)
+save_result(struct batch_call *call, const char *text, size_t length, const char *text_shown)
 {
 	struct agent *agent = call->batch->turn->agent;
 	size_t limit = (size_t)agent->limits.result_characters;
@@ -85,6 +87,10 @@ save_result(struct batch_call *call, const char *text, size_t length)
 	call->message = conversation_tool(call->id, name, text, length);
 	buffer_free(&cut);
 	free(name);
+	if (call->run != NULL)
+		display_run(call->message, call->run, call->failed);
+	else
+		display_failed_call(call->message, call->name, text_shown != NULL ? text_shown : "");
 	store_call_result(agent->store, call->message, on_result_saved, call);
 }
 
@@ -97,7 +103,7 @@ save_error(struct batch_call *call, const char *text)
 
 	json_set_text(result, "error", text);
 	json = json_text(result, &length);
-	save_result(call, json, length);
+	save_result(call, json, length, text);
 	json_object_put(result);
 }
 
@@ -127,8 +133,9 @@ on_run_finished(struct tool_run *run, struct json_object *result, bool failed, v
 	show_card(call, failed ? CARD_FAILED : CARD_COMPLETED);
 	if (!failed && strcmp(run->tool->name, "todo") == 0)
 		output->plan(run->context->todo, output->arg);
+	call->failed = failed;
 	text = json_text(result, &length);
-	save_result(call, text, length);
+	save_result(call, text, length, NULL);
 }
 
 static void

@@ -88,6 +88,5 @@ turn_on_saved(const char *error, void *arg)
 
 	if (error != NULL)
 		log_warning("store", "an answer could not be saved: %s", error);
-	else
-		agent->output.saved(agent->output.arg);
+	agent->output.saved(error == NULL, agent->output.arg);
 }

@@ -28,6 +28,8 @@ struct turn_text {
 	enum output_voice voice;
 	char message_id[IDENTIFIER_SIZE];
 	struct event *flush;
+	/* Ids of the running answer's first text and thought, "" before them. */
+	char answer_id[IDENTIFIER_SIZE], thought_id[IDENTIFIER_SIZE];
 	struct buffer answer; /* the visible text of the running answer */
 	struct buffer thought;
 	bool open, shown; /* a message is open; something of this answer was shown */
@@ -69,6 +71,10 @@ void turn_text_add(struct turn *turn, enum output_voice voice, const char *bytes
 /* Passes on what waits, and ends the open message when `end`. */
 void turn_text_flush(struct turn *turn, bool end);
 void turn_text_reset(struct turn *turn);
+/* The running answer as a message, with what it looked like. `extra` may be NULL. Owned by
+ * the caller. */
+struct json_object *turn_text_message(struct turn *turn, struct json_object *extra,
+    const struct model_tool_call *calls, size_t count);
 void turn_text_free(struct turn *turn);
 /* A message of our own, beside the model's. */
 void turn_text_say(struct turn *turn, const char *text);

@@ -5,6 +5,7 @@
  */
 #include <config.h>
 
+#include "worker/agent/display.h"
 #include "worker/agent/turn_internal.h"
 #include "common/monotonic.h"
 #include "common/utf8.h"
@@ -62,6 +63,7 @@ void
 turn_text_add(struct turn *turn, enum output_voice voice, const char *bytes, size_t length)
 {
 	struct turn_text *text = &turn->text;
+	char *first_id;
 
 	if (text->open && text->voice != voice)
 		turn_text_flush(turn, true);
@@ -70,6 +72,9 @@ turn_text_add(struct turn *turn, enum output_voice voice, const char *bytes, siz
 		text->voice = voice;
 		text->open = true;
 	}
+	first_id = voice == OUTPUT_TEXT ? text->answer_id : text->thought_id;
+	if (first_id[0] == '\0')
+		memcpy(first_id, text->message_id, IDENTIFIER_SIZE);
 	text->shown = true;
 	buffer_append(voice == OUTPUT_TEXT ? &text->answer : &text->thought, bytes, length);
 	buffer_append(&text->waiting, bytes, length);
@@ -96,6 +101,23 @@ turn_text_reset(struct turn *turn)
 	buffer_clear(&turn->text.answer);
 	buffer_clear(&turn->text.thought);
 	turn->text.shown = false;
+	turn->text.answer_id[0] = turn->text.thought_id[0] = '\0';
+}
+
+struct json_object *
+turn_text_message(struct turn *turn, struct json_object *extra,
+    const struct model_tool_call *calls, size_t count)
+{
+	struct turn_text *text = &turn->text;
+	struct json_object *message;
+
+	message = conversation_assistant(
+	    buffer_text(&text->answer), text->answer.length, extra, calls, count);
+	if (text->thought.length > 0 && !json_has(message, "reasoning"))
+		json_set(message, "reasoning",
+		    json_new_bytes(text->thought.data, text->thought.length));
+	display_answer(message, text->answer_id, text->thought_id);
+	return message;
 }
 
 void

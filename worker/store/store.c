@@ -45,6 +45,12 @@ store_save_partial(struct store *store, struct json_object *message, store_saved
 }
 
 void
+store_drop_exchange(struct store *store, store_saved saved, void *arg)
+{
+	store->backend->drop_exchange(store, saved, arg);
+}
+
+void
 store_turn_end(struct store *store, const char *reason, store_saved saved, void *arg)
 {
 	store->backend->turn_end(store, reason, saved, arg);

@@ -29,6 +29,8 @@ struct store_backend {
 	/* The assistant's text so far; replaces an earlier partial of the same turn. */
 	void (*save_partial)(struct store *store, struct json_object *message,
 	    store_saved saved, void *arg);
+	/* The model refused: the exchange of the running turn counts no more. */
+	void (*drop_exchange)(struct store *store, store_saved saved, void *arg);
 	void (*turn_end)(struct store *store, const char *reason, store_saved saved, void *arg);
 };
 
@@ -48,6 +50,7 @@ void store_call_result(struct store *store, struct json_object *message, store_s
     void *arg);
 void store_save_partial(struct store *store, struct json_object *message, store_saved saved,
     void *arg);
+void store_drop_exchange(struct store *store, store_saved saved, void *arg);
 void store_turn_end(struct store *store, const char *reason, store_saved saved, void *arg);
 
 /* The backend that keeps everything for the life of the process. */

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct store_memory {
 	struct store store;
@@ -66,6 +67,23 @@ memory_save_partial(struct store *store, struct json_object *message, store_save
 	saved(NULL, arg);
 }
 
+/* The last message of the user and everything behind it. */
+static void
+memory_drop_exchange(struct store *store, store_saved saved, void *arg)
+{
+	struct store_memory *self = memory(store);
+	size_t count = json_object_array_length(self->rows), at = count;
+
+	while (at > 0 &&
+	    strcmp(json_member_text(json_object_array_get_idx(self->rows, at - 1), "role", ""),
+		"user") != 0)
+		at--;
+	if (at > 0)
+		json_object_array_del_idx(self->rows, at - 1, count - at + 1);
+	self->partial = false;
+	saved(NULL, arg);
+}
+
 static void
 memory_turn_end(struct store *store, const char *reason, store_saved saved, void *arg)
 {
@@ -82,6 +100,7 @@ static const struct store_backend backend = {
 	.call_started = memory_call_started,
 	.call_result = append,
 	.save_partial = memory_save_partial,
+	.drop_exchange = memory_drop_exchange,
 	.turn_end = memory_turn_end,
 };
 

@@ -1,0 +1,207 @@
+"""Stored sessions: list, load, resume, fork, delete, and turns that outlive their process."""
+import os
+import sqlite3
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import model_server as model
+import processes
+from acp import AcpTest
+
+UNKNOWN = "7b2a1f6e-0000-4000-8000-000000000000"
+
+
+class SessionTest(AcpTest):
+    def open(self, agent, method, session, **more):
+        return agent.call(method, dict({"sessionId": session, "cwd": self.work,
+                                        "mcpServers": []}, **more))
+
+    def database(self):
+        connection = sqlite3.connect(os.path.join(self.folder, "home", ".hermes", "state.db"))
+        self.addCleanup(connection.close)
+        return connection
+
+    def told(self, *script):
+        """A session with one finished turn, and a second process on the same home."""
+        server, first, session = self.start(*script)
+        self.assertEqual(first.turn(session, "tell me a story"), "end_turn")
+        self.sweep(first)
+        return server, self.agent(), session
+
+
+class Open(SessionTest):
+    def test_load_replays(self):
+        """acp: load shows the conversation and answers after the last update"""
+        server, agent, session = self.told(model.say("once upon a time"))
+        mark = agent.mark()
+        result = self.open(agent, "session/load", session)
+        self.assertIn("configOptions", result)
+        self.assertEqual(agent.text(session, mark, "user_message_chunk"), "tell me a story")
+        self.assertEqual(agent.text(session, mark), "once upon a time")
+        self.assertEqual(agent.turn(session, "and then"), "end_turn")
+        self.assertEqual(server.last.texts(), ["tell me a story", "and then"])
+        self.assertEqual(server.last.texts("assistant"), ["once upon a time"])
+
+    def test_resume_does_not_replay(self):
+        server, agent, session = self.told(model.say("once upon a time"))
+        mark = agent.mark()
+        self.open(agent, "session/resume", session)
+        self.assertEqual(agent.text(session, mark, "user_message_chunk"), "")
+        self.assertEqual(agent.text(session, mark), "")
+        self.assertEqual(agent.turn(session, "and then"), "end_turn")
+        self.assertEqual(server.last.texts("assistant"), ["once upon a time"])
+
+    def test_load_shows_the_cards(self):
+        self.put("note.txt", "the content of the note\n")
+        server, agent, session = self.told(
+            model.call("read_file", path=self.path("note.txt")), model.say("read"))
+        mark = agent.mark()
+        self.open(agent, "session/load", session)
+        (card,) = agent.cards(session, mark)
+        self.assertEqual(card.status, "completed")
+        self.assertIn("note.txt", card.title)
+
+    def test_load_twice_in_one_process(self):
+        """The process that has the session loads it: nothing is lost or doubled"""
+        server, agent, session = self.start(model.say("one"), model.say("two"))
+        self.assertEqual(agent.turn(session, "first"), "end_turn")
+        mark = agent.mark()
+        self.open(agent, "session/load", session)
+        self.assertEqual(agent.text(session, mark), "one")
+        self.assertEqual(agent.turn(session, "second"), "end_turn")
+        self.assertEqual(server.last.texts(), ["first", "second"])
+
+    def test_unknown(self):
+        """Each names the session that it does not find"""
+        self.model()
+        agent = self.agent()
+        for method in "session/load", "session/resume", "session/fork":
+            error = agent.error(method, {"sessionId": UNKNOWN, "cwd": self.work,
+                                         "mcpServers": []})
+            self.assert_code(error, -32002)
+            self.assertIn(UNKNOWN, str(error))
+
+    def test_close_and_load_at_once(self):
+        """A client that does not wait for the answer to its close"""
+        server, agent, session = self.start(model.say("one"), model.say("two"))
+        self.assertEqual(agent.turn(session, "first"), "end_turn")
+        closing = agent.start("session/close", {"sessionId": session})
+        mark = agent.mark()
+        self.open(agent, "session/load", session)
+        self.assertEqual(agent.wait(closing)["result"], {})
+        self.assertEqual(agent.text(session, mark), "one")
+        self.assertEqual(agent.turn(session, "second"), "end_turn")
+
+    def test_fork(self):
+        """The copy knows the conversation; the two go on apart"""
+        server, agent, session = self.told(model.say("once upon a time"))
+        copy = self.open(agent, "session/fork", session)["sessionId"]
+        self.assertNotEqual(copy, session)
+        self.assertEqual(agent.turn(copy, "and then"), "end_turn")
+        self.assertEqual(server.last.texts("assistant"), ["once upon a time"])
+        self.open(agent, "session/resume", session)
+        self.assertEqual(agent.turn(session, "something else"), "end_turn")
+        self.assertEqual(server.last.texts(), ["tell me a story", "something else"])
+
+
+class Catalogue(SessionTest):
+    def listed(self, agent, **params):
+        return agent.call("session/list", params)["sessions"]
+
+    def test_list(self):
+        """id, folder, time, and the title that the client was told"""
+        server, agent, session = self.start(model.say("hello"))
+        self.assertEqual(agent.turn(session, "a title for the list\nand more"), "end_turn")
+        self.assertEqual([row["title"] for row in
+                          agent.updates(session, "session_info_update") if "title" in row],
+                         ["a title for the list"])
+        (row,) = self.listed(agent)
+        self.assertEqual((row["sessionId"], row["cwd"], row["title"]),
+                         (session, self.work, "a title for the list"))
+        self.assertRegex(row["updatedAt"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d")
+
+    def test_list_of_a_folder(self):
+        server, agent, session = self.start(model.say("hello"))
+        self.assertEqual(agent.turn(session), "end_turn")
+        self.assertEqual(len(self.listed(agent, cwd=self.work)), 1)
+        self.assertEqual(self.listed(agent, cwd=self.folder), [])
+
+    def test_bad_cursor(self):
+        self.model()
+        error = self.agent().error("session/list", {"cursor": "nonsense"})
+        self.assert_code(error, -32602)
+        self.assertIn("cursor", str(error))
+
+    def test_delete(self):
+        """It is gone for every process, also while it is open"""
+        server, agent, session = self.start(model.say("hello"))
+        self.assertEqual(agent.turn(session), "end_turn")
+        agent.call("session/delete", {"sessionId": session})
+        self.assertEqual(self.listed(agent), [])
+        error = agent.error("session/load", {"sessionId": session, "cwd": self.work,
+                                             "mcpServers": []})
+        self.assert_code(error, -32002)
+        rows = self.database().execute("SELECT count(*) FROM messages").fetchone()
+        self.assertEqual(rows, (0,))
+
+
+class Recovery(SessionTest):
+    def setUp(self):
+        super().setUp()
+        self.stderr_is_quiet = False  # a crash is worth a line
+
+    def test_turn_outlives_its_worker(self):
+        """Killed while it streams, the same prompt ends well, and what was shown stays"""
+        server, agent, session = self.start(
+            [model.delta("the first half, "), 30], model.say("the second half"))
+        request = agent.prompt_start(session, "write")
+        agent.wait_text(session, "the first half, ")
+        for pid, line in agent.workers().items():
+            if "--session" in line:
+                processes.kill(pid, signal.SIGKILL)
+        self.assertEqual(agent.wait(request)["result"]["stopReason"], "end_turn")
+        self.assertEqual(agent.text(session), "the first half, the second half")
+        self.assertIn("goes on", agent.thoughts(session))
+        self.assertIn("the first half, ", server.last.body.decode())
+        mark = agent.mark()
+        self.open(agent, "session/load", session)
+        self.assertEqual(agent.text(session, mark), "the first half, the second half")
+
+    def test_a_command_is_not_run_twice(self):
+        """The worker dies while its command runs: the model is told that it was broken off"""
+        command = "echo ran >> %s; sleep 30" % self.path("ran")
+        server, agent, session = self.start(
+            model.run(command), model.say("seen"))
+        request = agent.prompt_start(session, "run it")
+        deadline = time.monotonic() + 10
+        while not os.path.exists(self.path("ran")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        for pid, line in agent.workers().items():
+            if "--session" in line:
+                processes.kill(pid, signal.SIGKILL)
+        self.assertEqual(agent.wait(request)["result"]["stopReason"], "end_turn")
+        self.assertEqual(self.get("ran"), b"ran\n")
+        self.assertIn("nknown", server.last.body.decode())
+
+    def test_everything_killed(self):
+        """The supervisor and all of its workers die in a turn: what was shown is there"""
+        server, agent, session = self.start(model.say("kept"), [model.delta("half"), 30])
+        self.assertEqual(agent.turn(session, "one"), "end_turn")
+        agent.prompt_start(session, "two")
+        agent.wait_text(session, "half")
+        agent.kill(signal.SIGKILL)
+        time.sleep(0.5)
+        server.script[:] = [model.say("going on")]
+        second = self.agent()
+        mark = second.mark()
+        self.open(second, "session/load", session)
+        self.assertIn("kept", second.text(session, mark))
+        self.assertEqual(second.turn(session, "three"), "end_turn")
+        self.assertEqual(server.last.texts()[:2], ["one", "two"])
+
+
+if __name__ == "__main__":
+    import unittest
+    unittest.main()

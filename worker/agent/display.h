@@ -1,0 +1,29 @@
+/*
+ * What a message looked like on the screen, kept with it as its member "_display", so that a
+ * stored session can be shown again as it was. Neutral to the protocol's version.
+ */
+#ifndef HERMES_WORKER_AGENT_DISPLAY_H
+#define HERMES_WORKER_AGENT_DISPLAY_H
+
+#include "common/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tool_run;
+
+#define DISPLAY_MEMBER "_display"
+/* Longest that is kept of one message; contents that do not fit are left out. */
+#define DISPLAY_MAX (256 * 1024)
+
+/* A prompt: {"prompt": blocks}; blocks are borrowed. */
+void display_prompt(struct json_object *message, struct json_object *blocks);
+/* An answer: {"messageId", "thoughtId"}; each may be "". */
+void display_answer(struct json_object *message, const char *message_id,
+    const char *thought_id);
+/* A tool's result: {"title", "kind", "failed", "locations", "content"}. */
+void display_run(struct json_object *message, const struct tool_run *run, bool failed);
+/* The result of a call that never became a run. */
+void display_failed_call(struct json_object *message, const char *name, const char *text);
+
+#endif

@@ -1,0 +1,305 @@
+/*
+ * The queue of jobs on the database.
+ */
+#include <config.h>
+
+#include "worker/store/state_queue.h"
+#include "worker/store/state_schema.h"
+#include "common/alloc.h"
+#include "common/monotonic.h"
+
+#include <event2/event.h>
+#include <event2/util.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+#include <time.h>
+
+/* Waits between tries: short while the lock is young, then longer (as in Hermes). */
+#define YOUNG_MS 2000
+#define YOUNG_LEAST_MS 20
+#define YOUNG_MOST_MS 150
+#define OLD_LEAST_MS 250
+#define OLD_MOST_MS 1000
+
+/* How long a job waits for another process: a worker whose supervisor was killed still has to
+ * end its turn. */
+#define HELD_MS 3000
+
+struct job {
+	TAILQ_ENTRY(job) entry;
+	state_job_run run;
+	state_job_done done;
+	void *arg;
+	bool write;
+	int64_t given, deadline;
+	int64_t tried; /* when it was first tried, 0 = not yet */
+};
+
+struct state_queue {
+	struct state *state;
+	struct event *timer;
+	TAILQ_HEAD(, job) jobs;
+	size_t length;
+	bool waiting; /* the timer runs */
+	bool working; /* a job is on; its callback may add others */
+};
+
+static int
+finish_transaction(struct state *state, int code)
+{
+	if (code == SQLITE_OK)
+		code = state_sql_run(state->db, "COMMIT", "");
+	if (code != SQLITE_OK && sqlite3_get_autocommit(state->db) == 0)
+		(void)sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL);
+	return code;
+}
+
+/* What an insert needs is looked at again whenever the schema has changed. */
+static int
+prepare_write(struct state *state, int *cookie)
+{
+	int64_t value = 0;
+	int code = state_sql_integer(state->db, &value, "PRAGMA schema_version", "");
+
+	if (code != SQLITE_ROW)
+		return code == SQLITE_DONE ? SQLITE_ERROR : code;
+	if ((int)value != state->prepared) {
+		code = state_schema_prepare_write(state->db);
+		if (code != SQLITE_OK)
+			return code;
+		code = state_sql_integer(state->db, &value, "PRAGMA schema_version", "");
+		if (code != SQLITE_ROW)
+			return code == SQLITE_DONE ? SQLITE_ERROR : code;
+	}
+	*cookie = (int)value;
+	return SQLITE_OK;
+}
+
+static int
+run_write(struct state *state, state_job_run run, void *arg, struct buffer *error)
+{
+	int cookie = -1, code;
+
+	if (state->read_only != NULL) {
+		buffer_append_text(error, state->read_only);
+		return SQLITE_READONLY;
+	}
+	code = state_sql_run(state->db, "BEGIN IMMEDIATE", "");
+	if (code != SQLITE_OK)
+		return code;
+	code = prepare_write(state, &cookie);
+	if (code == SQLITE_OK)
+		code = run(state, arg, error);
+	if (code != SQLITE_OK && code != STATE_REFUSED && error->length == 0 &&
+	    !state_sql_is_busy(code))
+		state_explain(state, code, error);
+	code = finish_transaction(state, code);
+	if (code == SQLITE_OK)
+		state->prepared = cookie;
+	return code;
+}
+
+int
+state_queue_once(
+    struct state *state, bool write, state_job_run run, void *arg, struct buffer *error)
+{
+	int code = state_open(state, error);
+
+	if (code == SQLITE_OK && write) {
+		code = run_write(state, run, arg, error);
+	} else if (code == SQLITE_OK) {
+		code = state_sql_run(state->db, "BEGIN", "");
+		if (code == SQLITE_OK) {
+			code = run(state, arg, error);
+			if (code != SQLITE_OK && code != STATE_REFUSED && error->length == 0 &&
+			    !state_sql_is_busy(code))
+				state_explain(state, code, error);
+			code = finish_transaction(state, code);
+		}
+	}
+	if (code != SQLITE_OK && error->length == 0)
+		state_explain(state, code, error);
+	return code;
+}
+
+static int64_t
+between(int64_t least, int64_t most)
+{
+	uint32_t random;
+
+	evutil_secure_rng_get_bytes(&random, sizeof random);
+	return least + (int64_t)(random % (uint32_t)(most - least + 1));
+}
+
+/* How long to wait before the head is tried again. */
+static int64_t
+pause_of(const struct job *job, int64_t now)
+{
+	int64_t pause = now - job->tried < YOUNG_MS ? between(YOUNG_LEAST_MS, YOUNG_MOST_MS)
+						    : between(OLD_LEAST_MS, OLD_MOST_MS);
+
+	return pause < job->deadline - now ? pause : job->deadline - now;
+}
+
+static void
+schedule(struct state_queue *queue, int64_t pause)
+{
+	struct timeval interval = monotonic_interval(pause > 0 ? pause : 0);
+
+	queue->waiting = true;
+	event_add(queue->timer, &interval);
+}
+
+static void
+end_job(struct state_queue *queue, struct job *job, int code, const char *error)
+{
+	TAILQ_REMOVE(&queue->jobs, job, entry);
+	queue->length--;
+	if (job->done != NULL)
+		job->done(code, code == SQLITE_OK ? NULL : error, job->arg);
+	free(job);
+}
+
+/* The job may well succeed a little later. */
+static bool
+may_change(const struct job *job, int code, int64_t now)
+{
+	return state_sql_is_busy(code) || (code == STATE_HELD && now - job->tried < HELD_MS);
+}
+
+/* Tries the head once. False when it has to wait for `*pause`. */
+static bool
+try_head(struct state_queue *queue, int64_t *pause)
+{
+	struct job *job = TAILQ_FIRST(&queue->jobs);
+	struct buffer error = BUFFER_EMPTY;
+	int64_t now = monotonic_ms();
+	bool ended = true;
+	int code;
+
+	if (job->tried == 0)
+		job->tried = now;
+	queue->working = true;
+	code = state_queue_once(queue->state, job->write, job->run, job->arg, &error);
+	now = monotonic_ms();
+	if (may_change(job, code, now) && now < job->deadline) {
+		*pause = pause_of(job, now);
+		ended = false;
+	} else {
+		end_job(queue, job, code == STATE_HELD ? STATE_REFUSED : code, buffer_text(&error));
+	}
+	queue->working = false;
+	buffer_free(&error);
+	return ended;
+}
+
+static void
+on_timer(int fd, short events, void *arg)
+{
+	struct state_queue *queue = arg;
+	int64_t pause = 0;
+
+	(void)fd;
+	(void)events;
+	queue->waiting = false;
+	if (TAILQ_EMPTY(&queue->jobs))
+		return;
+	(void)try_head(queue, &pause);
+	/* One job a round: the loop has other things to do. */
+	if (!TAILQ_EMPTY(&queue->jobs))
+		schedule(queue, pause);
+}
+
+struct state_queue *
+state_queue_new(struct event_base *base, struct state *state)
+{
+	struct state_queue *queue = xcalloc(1, sizeof *queue);
+
+	TAILQ_INIT(&queue->jobs);
+	queue->state = state;
+	queue->timer = event_new(base, -1, 0, on_timer, queue);
+	return queue;
+}
+
+void
+state_queue_free(struct state_queue *queue)
+{
+	if (queue == NULL)
+		return;
+	while (!TAILQ_EMPTY(&queue->jobs))
+		end_job(queue, TAILQ_FIRST(&queue->jobs), SQLITE_ABORT,
+		    "the program ended before it could be saved");
+	event_free(queue->timer);
+	free(queue);
+}
+
+struct state *
+state_queue_state(struct state_queue *queue)
+{
+	return queue->state;
+}
+
+size_t
+state_queue_length(const struct state_queue *queue)
+{
+	return queue->length;
+}
+
+static void
+add_job(struct state_queue *queue, bool write, int64_t patience, state_job_run run,
+    state_job_done done, void *arg)
+{
+	struct job *job = xcalloc(1, sizeof *job);
+
+	job->run = run;
+	job->done = done;
+	job->arg = arg;
+	job->write = write;
+	job->given = monotonic_ms();
+	job->deadline = job->given + patience;
+	TAILQ_INSERT_TAIL(&queue->jobs, job, entry);
+	queue->length++;
+	if (!queue->waiting && !queue->working)
+		schedule(queue, 0);
+}
+
+void
+state_queue_write(struct state_queue *queue, int64_t patience, state_job_run run,
+    state_job_done done, void *arg)
+{
+	add_job(queue, true, patience, run, done, arg);
+}
+
+void
+state_queue_read(struct state_queue *queue, int64_t patience, state_job_run run,
+    state_job_done done, void *arg)
+{
+	add_job(queue, false, patience, run, done, arg);
+}
+
+size_t
+state_queue_finish(struct state_queue *queue, int64_t milliseconds)
+{
+	int64_t end = monotonic_ms() + milliseconds, now, pause;
+	struct timespec sleep = {0};
+
+	event_del(queue->timer);
+	queue->waiting = false;
+	while (!TAILQ_EMPTY(&queue->jobs)) {
+		pause = 0;
+		if (try_head(queue, &pause))
+			continue;
+		now = monotonic_ms();
+		if (now >= end)
+			break;
+		if (pause > YOUNG_LEAST_MS)
+			pause = YOUNG_LEAST_MS; /* there is little time: no politeness */
+		if (pause > end - now)
+			pause = end - now;
+		sleep.tv_nsec = (pause > 0 ? pause : 1) * 1000000;
+		nanosleep(&sleep, NULL);
+	}
+	if (!TAILQ_EMPTY(&queue->jobs))
+		schedule(queue, 0);
+	return queue->length;
+}

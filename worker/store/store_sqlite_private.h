@@ -1,0 +1,32 @@
+/*
+ * The struct that the files of the SQLite backend share.
+ */
+#ifndef HERMES_WORKER_STORE_STORE_SQLITE_PRIVATE_H
+#define HERMES_WORKER_STORE_STORE_SQLITE_PRIVATE_H
+
+#include "worker/store/state_queue.h"
+#include "worker/store/store_operation.h"
+#include "worker/store/store_sqlite.h"
+
+#include <sys/queue.h>
+
+struct event;
+
+struct kept_operation {
+	TAILQ_ENTRY(kept_operation) entry;
+	struct store_operation operation;
+};
+
+struct store_sqlite {
+	struct store store;
+	struct state *state;
+	struct state_queue *queue;
+	struct store_session_info info;
+	char *holder;
+	struct store_place place;
+	struct event *renew;			/* of the lease, while a turn runs */
+	TAILQ_HEAD(, kept_operation) left_over; /* could not be saved yet, in order */
+	bool closing;				/* nobody is called back any more */
+};
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * What else is done with a stored session: loading it, telling how it is run, its title, what
+ * it used.
+ */
+#include <config.h>
+
+#include "worker/store/store_sqlite_private.h"
+#include "worker/store/state_messages.h"
+#include "worker/store/state_session.h"
+#include "worker/store/state_title.h"
+#include "worker/store/state_usage.h"
+#include "common/alloc.h"
+#include "common/log.h"
+
+#include <stdlib.h>
+
+static struct store_sqlite *
+sqlite(struct store *store)
+{
+	return (struct store_sqlite *)store;
+}
+
+struct load_job {
+	struct store_sqlite *self;
+	struct json_object *session, *messages;
+	unsigned generation;
+	int64_t last_row;
+	bool partial;
+	store_loaded_callback loaded;
+	void *arg;
+};
+
+static int
+run_load(struct state *state, void *arg, struct buffer *error)
+{
+	struct load_job *job = arg;
+	int code;
+
+	(void)error;
+	json_object_put(job->session);
+	json_object_put(job->messages);
+	job->messages = NULL;
+	job->generation = state->generation;
+	code = state_session_read(state, job->self->info.session_id, &job->session);
+	if (code == SQLITE_NOTFOUND)
+		return SQLITE_OK;
+	if (code == SQLITE_OK)
+		code = state_messages_load(state, job->self->info.session_id, &job->messages);
+	if (code == SQLITE_OK)
+		code = state_messages_last(
+		    state, job->self->info.session_id, &job->last_row, &job->partial);
+	return code;
+}
+
+static void
+load_done(int code, const char *error, void *arg)
+{
+	struct load_job *job = arg;
+	struct store_sqlite *self = job->self;
+	struct store_loaded loaded = {.error = error};
+
+	(void)code;
+	if (error == NULL && job->session != NULL) {
+		self->place = (struct store_place){.generation = job->generation,
+		    .row_known = true,
+		    .last_known = true,
+		    .looked = true,
+		    .last_row = job->last_row,
+		    .partial = job->partial ? job->last_row : 0,
+		    .stamp = self->place.stamp};
+		loaded.session = job->session;
+		loaded.messages = job->messages;
+	}
+	if (!self->closing)
+		job->loaded(&loaded, job->arg);
+	json_object_put(job->session);
+	json_object_put(job->messages);
+	free(job);
+}
+
+void
+store_sqlite_load(struct store *store, store_loaded_callback loaded, void *arg)
+{
+	struct load_job *job = xcalloc(1, sizeof *job);
+
+	job->self = sqlite(store);
+	job->loaded = loaded;
+	job->arg = arg;
+	state_queue_read(job->self->queue, STATE_PATIENCE_WRITE, run_load, load_done, job);
+}
+
+struct describe_job {
+	struct store_sqlite *self;
+	struct store_session_info info;
+	store_saved saved;
+	void *arg;
+};
+
+static int
+run_describe(struct state *state, void *arg, struct buffer *error)
+{
+	struct describe_job *job = arg;
+
+	(void)error;
+	return state_session_update(state, &job->info);
+}
+
+static void
+describe_done(int code, const char *error, void *arg)
+{
+	struct describe_job *job = arg;
+
+	(void)code;
+	if (error != NULL)
+		log_warning("store", "session %s: its settings could not be saved: %s",
+		    job->info.session_id, error);
+	if (job->saved != NULL && !job->self->closing)
+		job->saved(error, job->arg);
+	store_session_clear(&job->info);
+	free(job);
+}
+
+void
+store_sqlite_describe(
+    struct store *store, const struct store_session_info *info, store_saved saved, void *arg)
+{
+	struct store_sqlite *self = sqlite(store);
+	struct describe_job *job = xcalloc(1, sizeof *job);
+	struct store_session_info given = *info, copy;
+
+	given.session_id = self->info.session_id;
+	store_session_copy(&copy, &given);
+	store_session_copy(&job->info, &given);
+	store_session_clear(&self->info);
+	self->info = copy;
+	job->self = self;
+	job->saved = saved;
+	job->arg = arg;
+	state_queue_write(self->queue, STATE_PATIENCE_WRITE, run_describe, describe_done, job);
+}
+
+struct title_job {
+	struct store_sqlite *self;
+	char *title, *source, *stored;
+	void (*titled)(const char *title, void *arg);
+	void *arg;
+};
+
+static int
+run_title(struct state *state, void *arg, struct buffer *error)
+{
+	struct title_job *job = arg;
+
+	(void)error;
+	free(job->stored);
+	return state_title_set(
+	    state, job->self->info.session_id, job->title, job->source, &job->stored);
+}
+
+static void
+title_done(int code, const char *error, void *arg)
+{
+	struct title_job *job = arg;
+
+	(void)code;
+	if (error != NULL)
+		log_warning("store", "session %s: its title could not be saved: %s",
+		    job->self->info.session_id, error);
+	if (job->titled != NULL && !job->self->closing)
+		job->titled(error == NULL ? job->stored : NULL, job->arg);
+	free(job->title);
+	free(job->source);
+	free(job->stored);
+	free(job);
+}
+
+void
+store_sqlite_set_title(struct store *store, const char *title, const char *source,
+    void (*titled)(const char *title, void *arg), void *arg)
+{
+	struct title_job *job = xcalloc(1, sizeof *job);
+
+	job->self = sqlite(store);
+	job->title = title != NULL ? xstrdup(title) : NULL;
+	job->source = xstrdup(source);
+	job->titled = titled;
+	job->arg = arg;
+	state_queue_write(job->self->queue, STATE_PATIENCE_WRITE, run_title, title_done, job);
+}
+
+struct usage_job {
+	struct store_sqlite *self;
+	struct store_usage usage;
+};
+
+static int
+run_usage(struct state *state, void *arg, struct buffer *error)
+{
+	struct usage_job *job = arg;
+
+	(void)error;
+	return state_usage_add(state, job->self->info.session_id, &job->usage);
+}
+
+static void
+usage_done(int code, const char *error, void *arg)
+{
+	struct usage_job *job = arg;
+
+	(void)code;
+	if (error != NULL)
+		log_warning("store", "session %s: what it used could not be saved: %s",
+		    job->self->info.session_id, error);
+	store_usage_clear(&job->usage);
+	free(job);
+}
+
+void
+store_sqlite_add_usage(struct store *store, const struct store_usage *usage)
+{
+	struct usage_job *job = xcalloc(1, sizeof *job);
+
+	job->self = sqlite(store);
+	store_usage_copy(&job->usage, usage);
+	state_queue_write(job->self->queue, STATE_PATIENCE_WRITE, run_usage, usage_done, job);
+}
