@@ -572,6 +572,8 @@ test_race_of_makers(void **state)
 				    "INSERT INTO state_meta VALUES (hex(randomblob(8)), 'v')",
 				    &error);
 			while (state_sql_is_busy(code));
+		if (code != SQLITE_OK)
+			print_error("%d: %s\n", code, buffer_text(&error));
 		state_free(one);
 		buffer_free(&error);
 		_exit(code == SQLITE_OK ? 0 : 1);

@@ -354,6 +354,9 @@ try_open(struct state *state, struct buffer *error)
 		state->generation++;
 		return SQLITE_OK;
 	}
+	/* Another process has just moved the file away or put one there. */
+	if (!is_same_file(state))
+		code = SQLITE_BUSY;
 	if (!state_sql_is_busy(code) && error->length == before)
 		state_sql_explain(error, db, code, state->path);
 	sqlite3_close(db);
