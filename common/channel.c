@@ -169,7 +169,7 @@ has_frame(struct channel *channel)
 		return false;
 	frame_decode(bytes, &header);
 	return header_fault(channel, &header) != NULL ||
-	    evbuffer_get_length(channel->in) >= FRAME_HEADER_SIZE + header.length;
+	       evbuffer_get_length(channel->in) >= FRAME_HEADER_SIZE + header.length;
 }
 
 static void destroy(struct channel *channel);
@@ -179,7 +179,7 @@ static void destroy(struct channel *channel);
 static void
 come_back(struct channel *channel)
 {
-	static const struct timeval now = { 0, 0 };
+	static const struct timeval now = {0, 0};
 
 	event_add(channel->again, &now);
 }
@@ -392,8 +392,7 @@ on_writable(int fd, short events, void *arg)
 	(void)events;
 	if (empty)
 		event_del(channel->writable);
-	if (channel->callbacks.drained != NULL &&
-	    evbuffer_get_length(channel->out) < LOW_WATER)
+	if (channel->callbacks.drained != NULL && evbuffer_get_length(channel->out) < LOW_WATER)
 		channel->callbacks.drained(channel->arg);
 }
 

@@ -23,8 +23,8 @@ enum channel_end {
 
 struct channel_callbacks {
 	/* A whole message. `payload` is borrowed. Return -1 to stop reading for good. */
-	int (*message)(const struct frame_header *header, const void *payload, size_t length,
-	    void *arg);
+	int (*message)(
+	    const struct frame_header *header, const void *payload, size_t length, void *arg);
 	/* No further message comes. Called once; the channel is still to be freed. */
 	void (*ended)(enum channel_end end, const char *reason, void *arg);
 	/* The queue has fallen below its low-water mark again, or is empty. May be NULL. */
@@ -37,7 +37,8 @@ struct channel *channel_new(struct event_base *base, int fd, enum message_direct
 void channel_free(struct channel *channel);
 
 /* Queues a message, in parts where it is long. -1 when the channel has ended, memory is out,
- * or the payload has a size that the message's row does not allow (EMSGSIZE). `header->length` and FRAME_MORE are filled in here. */
+ * or the payload has a size that the message's row does not allow (EMSGSIZE). `header->length`
+ * and FRAME_MORE are filled in here. */
 int channel_send(struct channel *channel, const struct frame_header *header,
     const void *payload, size_t length);
 /* Bytes that wait to be written. */

@@ -19,7 +19,7 @@
 static void
 reset_signals(const int *ignored)
 {
-	struct sigaction action = { .sa_handler = SIG_DFL };
+	struct sigaction action = {.sa_handler = SIG_DFL};
 	sigset_t none;
 	int number;
 

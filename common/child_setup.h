@@ -11,7 +11,7 @@
 /* Descriptors of the child: its number i becomes a copy of fds[i]; -1 stands for /dev/null.
  * Everything above is closed. */
 struct child_setup {
-	const char *path;	 /* program to execute, absolute */
+	const char *path; /* program to execute, absolute */
 	char *const *argv;
 	char *const *environment;
 	const int *fds;

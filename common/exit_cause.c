@@ -12,27 +12,27 @@
 #include <sys/wait.h>
 
 static const char *const cause_texts[] = {
-	[STOP_CLOSE] = "ended because the session was closed",
-	[STOP_SHUTDOWN] = "ended because the agent shuts down",
-	[STOP_IDLE] = "ended because it was idle",
-	[STOP_CANCEL_IGNORED] = "ended because it did not react to a cancel",
-	[STOP_SETUP_TIMEOUT] = "ended because it did not get ready in time",
-	[STOP_PROTOCOL_VIOLATION] = "ended after a protocol violation",
-	[STOP_VERSION] = "has another version than the supervisor; reinstall hermes-acp",
+    [STOP_CLOSE] = "ended because the session was closed",
+    [STOP_SHUTDOWN] = "ended because the agent shuts down",
+    [STOP_IDLE] = "ended because it was idle",
+    [STOP_CANCEL_IGNORED] = "ended because it did not react to a cancel",
+    [STOP_SETUP_TIMEOUT] = "ended because it did not get ready in time",
+    [STOP_PROTOCOL_VIOLATION] = "ended after a protocol violation",
+    [STOP_VERSION] = "has another version than the supervisor; reinstall hermes-acp",
 };
 
 static const struct {
 	int status;
 	const char *text;
 } exit_texts[] = {
-	{ EXIT_DONE, "ended without a word" },
-	{ EXIT_DATA, "could not use the session database" },
-	{ EXIT_UNAVAILABLE, "could not reach a service" },
-	{ EXIT_INTERNAL, "ended after an internal error" },
-	{ EXIT_MEMORY, "ran out of memory" },
-	{ EXIT_PROTOCOL, "did not understand the supervisor" },
-	{ EXIT_CONFIGURATION, "found its configuration unusable" },
-	{ 127, "could not be started" },
+    {EXIT_DONE, "ended without a word"},
+    {EXIT_DATA, "could not use the session database"},
+    {EXIT_UNAVAILABLE, "could not reach a service"},
+    {EXIT_INTERNAL, "ended after an internal error"},
+    {EXIT_MEMORY, "ran out of memory"},
+    {EXIT_PROTOCOL, "did not understand the supervisor"},
+    {EXIT_CONFIGURATION, "found its configuration unusable"},
+    {127, "could not be started"},
 };
 
 void

@@ -62,7 +62,7 @@ int
 fd_write_all(int fd, const void *bytes, size_t length)
 {
 	const char *at = bytes;
-	struct pollfd ready = { .fd = fd, .events = POLLOUT };
+	struct pollfd ready = {.fd = fd, .events = POLLOUT};
 	ssize_t n;
 
 	while (length > 0) {

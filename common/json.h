@@ -27,7 +27,8 @@ struct json_object *json_member_array(struct json_object *object, const char *ke
 /* The string, or NULL when the member is absent or not a string. A string with a NUL inside
  * counts as not a string: no name or path has one. */
 const char *json_member_string(struct json_object *object, const char *key);
-const char *json_member_text(struct json_object *object, const char *key, const char *otherwise);
+const char *
+json_member_text(struct json_object *object, const char *key, const char *otherwise);
 /* Numbers: an integer, a double without fraction, or (as models write them) a string that
  * holds one. False when there is none; *value is untouched then. */
 bool json_member_integer(struct json_object *object, const char *key, int64_t *value);
@@ -38,7 +39,8 @@ bool json_has(struct json_object *object, const char *key);
 
 /* Building. All take over `value`; NULL stands for null. */
 struct json_object *json_new_text(const char *text);
-struct json_object *json_new_bytes(const char *text, size_t length); /* invalid UTF-8 repaired */
+struct json_object *
+json_new_bytes(const char *text, size_t length); /* invalid UTF-8 repaired */
 void json_set(struct json_object *object, const char *key, struct json_object *value);
 void json_set_text(struct json_object *object, const char *key, const char *text);
 void json_set_integer(struct json_object *object, const char *key, int64_t value);

@@ -9,10 +9,10 @@
 #include <string.h>
 
 enum state {
-	STATE_VALUE,       /* a value has to come */
+	STATE_VALUE,	   /* a value has to come */
 	STATE_FIRST_VALUE, /* after [ */
 	STATE_FIRST_KEY,   /* after { */
-	STATE_KEY,         /* after , in an object */
+	STATE_KEY,	   /* after , in an object */
 	STATE_COLON,
 	STATE_AFTER, /* after a value inside a container */
 	STATE_STRING,
@@ -36,7 +36,7 @@ enum number {
 	NUMBER_EXPONENT
 };
 
-static const char *const literals[] = { "true", "false", "null" };
+static const char *const literals[] = {"true", "false", "null"};
 
 void
 json_scan_start(struct json_scan *scan, unsigned depth_max, bool single_line,
@@ -147,9 +147,9 @@ key_ended(struct json_scan *scan)
 		watch = &scan->watches[i];
 		if (strcmp(watch->key, scan->name) != 0)
 			continue;
-		if (watch->parent == NULL ? scan->depth == 1
-					  : scan->depth == 2 &&
-			    strcmp(watch->parent, scan->parent) == 0)
+		if (watch->parent == NULL
+			? scan->depth == 1
+			: scan->depth == 2 && strcmp(watch->parent, scan->parent) == 0)
 			scan->pending[scan->depth] = (int)i;
 	}
 }
@@ -309,7 +309,7 @@ static bool
 number_complete(unsigned char place)
 {
 	return place == NUMBER_ZERO || place == NUMBER_INTEGER || place == NUMBER_FRACTION ||
-	    place == NUMBER_EXPONENT;
+	       place == NUMBER_EXPONENT;
 }
 
 /* The next place inside a number, or -1 when `byte` does not belong to it. */
@@ -330,9 +330,9 @@ number_next(unsigned char place, char byte)
 	case NUMBER_FRACTION:
 		return digit ? NUMBER_FRACTION : e ? NUMBER_E : -1;
 	case NUMBER_E:
-		return digit				  ? NUMBER_EXPONENT
-		    : (byte == '+' || byte == '-') ? NUMBER_SIGN
-						  : -1;
+		return digit			      ? NUMBER_EXPONENT
+		       : (byte == '+' || byte == '-') ? NUMBER_SIGN
+						      : -1;
 	case NUMBER_SIGN:
 	case NUMBER_EXPONENT:
 		return digit ? NUMBER_EXPONENT : -1;

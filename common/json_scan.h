@@ -27,7 +27,7 @@ struct json_watch {
 struct json_scan {
 	/* Read only for the caller. */
 	const char *error; /* constant text, NULL while the text is fine */
-	size_t offset;     /* bytes consumed */
+	size_t offset;	   /* bytes consumed */
 	/* Private. */
 	unsigned char state, literal, number, unicode, utf8_left, utf8_low, utf8_high;
 	bool key, single_line, escaped_key;

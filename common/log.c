@@ -22,9 +22,9 @@ static struct {
 	void *arg;
 	char *secrets[SECRETS_MAX];
 	size_t secret_count;
-} log_state = { .program = "hermes-acp", .level = LOG_LEVEL_WARNING };
+} log_state = {.program = "hermes-acp", .level = LOG_LEVEL_WARNING};
 
-static const char *const level_names[] = { "ERROR", "WARNING", "INFO", "DEBUG" };
+static const char *const level_names[] = {"ERROR", "WARNING", "INFO", "DEBUG"};
 
 void
 log_open(const char *program, enum log_level level, log_sink sink, void *arg)

@@ -21,24 +21,25 @@ enum message_type {
 	/* To a session's worker. */
 	TO_WORKER_TURN_START = 120, /* json: params of session/prompt as the client sent them */
 	TO_WORKER_TURN_CANCEL,	    /* empty: end the turn of this turn id */
-	TO_WORKER_TURN_RECOVER,	    /* json: open cards and unsaved chunks of a turn to go on with */
-	TO_WORKER_COMMAND,	    /* json: params of a session/prompt that acts at once */
-	TO_WORKER_REQUEST,	    /* text method, json params: answer with RESPONSE */
-	TO_WORKER_CLIENT_ANSWER,    /* u8 failed, json: result or error of a CLIENT_REQUEST */
+	TO_WORKER_TURN_RECOVER,	 /* json: open cards and unsaved chunks of a turn to go on with
+				  */
+	TO_WORKER_COMMAND,	 /* json: params of a session/prompt that acts at once */
+	TO_WORKER_REQUEST,	 /* text method, json params: answer with RESPONSE */
+	TO_WORKER_CLIENT_ANSWER, /* u8 failed, json: result or error of a CLIENT_REQUEST */
 
 	/* To the catalogue worker. */
 	TO_WORKER_SETTINGS_QUERY = 140, /* empty: read the configuration again, send SETTINGS */
-	TO_WORKER_COMMIT_TAIL,		/* text session, bytes: text that nobody else will save */
+	TO_WORKER_COMMIT_TAIL, /* text session, bytes: text that nobody else will save */
 
 	/* From every worker. */
 	TO_SUPERVISOR_HELLO = 200, /* u32 version, u32 pid; first and once */
-	TO_SUPERVISOR_READY,	   /* text commands that act at once, json: result of session/new */
+	TO_SUPERVISOR_READY, /* text commands that act at once, json: result of session/new */
 	TO_SUPERVISOR_SETUP_FAILED, /* i32 code, text message, json data or empty; once */
-	TO_SUPERVISOR_LOG,	   /* u8 level, text */
-	TO_SUPERVISOR_FAREWELL,	   /* empty: a clean end follows */
+	TO_SUPERVISOR_LOG,	    /* u8 level, text */
+	TO_SUPERVISOR_FAREWELL,	    /* empty: a clean end follows */
 
 	/* From a session's worker. */
-	TO_SUPERVISOR_TEXT = 220,     /* json: a chunk update of the running turn; joins its tail */
+	TO_SUPERVISOR_TEXT = 220, /* json: a chunk update of the running turn; joins its tail */
 	TO_SUPERVISOR_TURN_UPDATE,    /* json: any other update of the running turn */
 	TO_SUPERVISOR_SESSION_UPDATE, /* json: an update that needs no turn */
 	TO_SUPERVISOR_CALL_OPEN,      /* text call id: a tool card is on the client's screen */
@@ -80,7 +81,11 @@ enum session_state {
 };
 
 enum message_direction { MESSAGE_TO_WORKER, MESSAGE_TO_SUPERVISOR };
-enum message_peer { MESSAGE_PEER_SESSION = 1, MESSAGE_PEER_CATALOGUE = 2, MESSAGE_PEER_ANY = 3 };
+enum message_peer {
+	MESSAGE_PEER_SESSION = 1,
+	MESSAGE_PEER_CATALOGUE = 2,
+	MESSAGE_PEER_ANY = 3
+};
 
 struct message_row {
 	enum message_type type;
@@ -89,7 +94,7 @@ struct message_row {
 	enum message_peer peer;
 	unsigned states; /* bit per session_state in which it is legal */
 	bool once;	 /* legal once in a worker's life */
-	bool setup;	 /* legal before READY only (HELLO, READY, SETUP_FAILED) or at any time */
+	bool setup; /* legal before READY only (HELLO, READY, SETUP_FAILED) or at any time */
 	size_t least, most; /* payload bytes after joining its parts */
 };
 

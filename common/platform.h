@@ -21,8 +21,8 @@ void platform_close_from(int least);
 void platform_oom_score(int score);
 /* Path of the running executable; 0, or -1 when the system does not tell. */
 int platform_executable(char *path, size_t size);
-/* Process `pid` runs. One that has ended and that its parent has not asked about counts as ended
- * where the system tells; false only when that is certain. */
+/* Process `pid` runs. One that has ended and that its parent has not asked about counts as
+ * ended where the system tells; false only when that is certain. */
 bool platform_process_lives(pid_t pid);
 /* Fills with random bytes from the system; 0 or -1. */
 int platform_random(void *bytes, size_t length);

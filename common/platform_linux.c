@@ -20,7 +20,7 @@
 void
 platform_harden(void)
 {
-	struct rlimit none = { 0, 0 };
+	struct rlimit none = {0, 0};
 
 	setrlimit(RLIMIT_CORE, &none);
 #ifndef HERMES_SANITIZED /* LeakSanitizer has to look into its own process */

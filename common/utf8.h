@@ -30,7 +30,8 @@ size_t utf8_count(const char *text, size_t length);
 size_t utf8_offset(const char *text, size_t length, size_t index);
 /* Decodes the sequence at `text`; returns its size, 0 when invalid. */
 size_t utf8_decode(const char *text, size_t length, uint32_t *code);
-/* Encodes `code` into `out` (4 bytes of room); returns the size, 0 for what UTF-8 cannot hold. */
+/* Encodes `code` into `out` (4 bytes of room); returns the size, 0 for what UTF-8 cannot hold.
+ */
 size_t utf8_encode(uint32_t code, char *out);
 /* A copy with every invalid byte replaced by U+FFFD, NUL-terminated; the caller frees it.
  * NULL when memory ran out. A NUL inside becomes U+FFFD as well. */

@@ -74,7 +74,7 @@ wire_get_u32(struct wire_cursor *cursor)
 	if (bytes == NULL)
 		return 0;
 	return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-	    (uint32_t)bytes[3] << 24;
+	       (uint32_t)bytes[3] << 24;
 }
 
 uint64_t

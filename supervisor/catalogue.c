@@ -90,8 +90,8 @@ take_error(struct catalogue *catalogue, uint32_t token, const char *payload, siz
 	if (message == NULL || (data_length > 0 && !payload_is_line(data, data_length)))
 		worker_violation(catalogue->worker, "malformed RESPONSE_ERROR");
 	else
-		catalogue->callbacks.failed(token, code, message, message_length, data,
-		    data_length, catalogue->arg);
+		catalogue->callbacks.failed(
+		    token, code, message, message_length, data, data_length, catalogue->arg);
 }
 
 static void
@@ -108,7 +108,7 @@ catalogue_message(struct worker_process *worker, const struct frame_header *head
 	} else if (header->type == TO_SUPERVISOR_HELLO && !catalogue->hello) {
 		catalogue->hello = worker_hello_check(worker, payload, length);
 	} else if (header->type == TO_SUPERVISOR_READY && catalogue->hello &&
-	    !catalogue->ready) {
+		   !catalogue->ready) {
 		catalogue->ready = true;
 	} else if (header->type == TO_SUPERVISOR_SETTINGS && catalogue->ready) {
 		take_settings(catalogue, payload, length);
@@ -148,8 +148,8 @@ catalogue_gone(struct worker_process *worker, const char *cause, void *arg)
 }
 
 static const struct worker_callbacks worker_callbacks = {
-	.message = catalogue_message,
-	.gone = catalogue_gone,
+    .message = catalogue_message,
+    .gone = catalogue_gone,
 };
 
 static void
@@ -159,7 +159,8 @@ start(struct catalogue *catalogue)
 
 	catalogue->hello = catalogue->ready = false;
 	catalogue->started = monotonic_ms();
-	catalogue->worker = worker_start(catalogue->list, "--catalogue", &worker_callbacks, catalogue);
+	catalogue->worker =
+	    worker_start(catalogue->list, "--catalogue", &worker_callbacks, catalogue);
 	event_add(catalogue->answer_timer, &answer);
 	if (catalogue->worker == NULL) {
 		log_error("catalogue", "no worker could be started: %s", strerror(errno));
@@ -239,15 +240,15 @@ catalogue_request(struct catalogue *catalogue, uint32_t token, const char *metho
 	wire_put_text(&payload, method, strlen(method));
 	buffer_append(&payload, params, length);
 	if (catalogue->worker != NULL && !payload.failed)
-		status = worker_send(catalogue->worker, TO_WORKER_REQUEST, token, 0, payload.data,
-		    payload.length);
+		status = worker_send(catalogue->worker, TO_WORKER_REQUEST, token, 0,
+		    payload.data, payload.length);
 	buffer_free(&payload);
 	return status;
 }
 
 void
-catalogue_commit_tail(struct catalogue *catalogue, const char *session, const char *text,
-    size_t length)
+catalogue_commit_tail(
+    struct catalogue *catalogue, const char *session, const char *text, size_t length)
 {
 	struct buffer payload = BUFFER_EMPTY;
 

@@ -40,8 +40,8 @@ void catalogue_free(struct catalogue *catalogue);
 int catalogue_request(struct catalogue *catalogue, uint32_t token, const char *method,
     const char *params, size_t length);
 /* Saves text that a session's dead worker had shown and not saved. */
-void catalogue_commit_tail(struct catalogue *catalogue, const char *session, const char *text,
-    size_t length);
+void catalogue_commit_tail(
+    struct catalogue *catalogue, const char *session, const char *text, size_t length);
 /* Asks for the settings again; `changed` follows. */
 void catalogue_query(struct catalogue *catalogue);
 const struct settings *catalogue_settings(const struct catalogue *catalogue);

@@ -37,15 +37,15 @@ struct client_reader {
 static const struct {
 	const char *parent, *key;
 } part_names[PART_COUNT] = {
-	[PART_JSONRPC] = { NULL, "jsonrpc" },
-	[PART_ID] = { NULL, "id" },
-	[PART_METHOD] = { NULL, "method" },
-	[PART_PARAMS] = { NULL, "params" },
-	[PART_RESULT] = { NULL, "result" },
-	[PART_ERROR] = { NULL, "error" },
-	[PART_SESSION_ID] = { "params", "sessionId" },
-	[PART_REQUEST_ID] = { "params", "requestId" },
-	[PART_PROMPT] = { "params", "prompt" },
+    [PART_JSONRPC] = {NULL, "jsonrpc"},
+    [PART_ID] = {NULL, "id"},
+    [PART_METHOD] = {NULL, "method"},
+    [PART_PARAMS] = {NULL, "params"},
+    [PART_RESULT] = {NULL, "result"},
+    [PART_ERROR] = {NULL, "error"},
+    [PART_SESSION_ID] = {"params", "sessionId"},
+    [PART_REQUEST_ID] = {"params", "requestId"},
+    [PART_PROMPT] = {"params", "prompt"},
 };
 
 static void
@@ -149,8 +149,8 @@ on_again(int fd, short events, void *arg)
 
 	(void)fd;
 	(void)events;
-	buffer_consume(&reader->rest, take_bytes(reader, buffer_text(&reader->rest),
-					  reader->rest.length));
+	buffer_consume(
+	    &reader->rest, take_bytes(reader, buffer_text(&reader->rest), reader->rest.length));
 	if (reader->rest.length == 0 && !reader->paused && !reader->over)
 		event_add(reader->readable, NULL);
 }
@@ -179,8 +179,8 @@ on_readable(int fd, short events, void *arg)
 }
 
 struct client_reader *
-client_reader_new(struct event_base *base, int fd,
-    const struct client_reader_callbacks *callbacks, void *arg)
+client_reader_new(
+    struct event_base *base, int fd, const struct client_reader_callbacks *callbacks, void *arg)
 {
 	struct client_reader *reader = calloc(1, sizeof *reader);
 
@@ -193,7 +193,8 @@ client_reader_new(struct event_base *base, int fd,
 	start_line(reader);
 	reader->readable = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, reader);
 	reader->again = event_new(base, -1, 0, on_again, reader);
-	if (reader->again == NULL || reader->readable == NULL || event_add(reader->readable, NULL) == -1) {
+	if (reader->again == NULL || reader->readable == NULL ||
+	    event_add(reader->readable, NULL) == -1) {
 		client_reader_free(reader);
 		return NULL;
 	}

@@ -36,7 +36,7 @@ enum client_part {
 struct client_line {
 	const char *text; /* borrowed for the time of the callback */
 	size_t length;
-	const char *error; /* why it is not JSON, NULL when it is */
+	const char *error;		/* why it is not JSON, NULL when it is */
 	const struct json_watch *parts; /* PART_COUNT of them */
 };
 
@@ -57,8 +57,8 @@ void client_reader_set_limit(struct client_reader *reader, size_t bytes);
 void client_reader_pause(struct client_reader *reader, bool pause);
 
 /* A part of a line as text. NULL when it is absent. */
-const char *client_line_part(const struct client_line *line, enum client_part part,
-    size_t *length);
+const char *
+client_line_part(const struct client_line *line, enum client_part part, size_t *length);
 /* A part that has to be a string: decoded copy that the caller frees, NULL when it is absent,
  * not a string, holds a NUL, or memory is out. */
 char *client_line_string(const struct client_line *line, enum client_part part);

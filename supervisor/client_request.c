@@ -25,15 +25,15 @@ struct client_request_table {
 };
 
 static const char *const methods[] = {
-	"session/request_permission",
-	"fs/read_text_file",
-	"fs/write_text_file",
-	"terminal/create",
-	"terminal/output",
-	"terminal/wait_for_exit",
-	"terminal/kill",
-	"terminal/release",
-	"elicitation/create",
+    "session/request_permission",
+    "fs/read_text_file",
+    "fs/write_text_file",
+    "terminal/create",
+    "terminal/output",
+    "terminal/wait_for_exit",
+    "terminal/kill",
+    "terminal/release",
+    "elicitation/create",
 };
 
 struct client_request_table *
@@ -72,7 +72,7 @@ client_request_count(const struct client_request_table *table, const struct sess
 	size_t count = 0;
 
 	TAILQ_FOREACH(request, &table->list, entry)
-		count += request->session == session;
+	count += request->session == session;
 	return count;
 }
 
@@ -89,8 +89,8 @@ client_request_allowed(const char *method, size_t length)
 
 int
 client_request_send(struct client_request_table *table, struct session *session,
-    const char *session_text, uint32_t worker_request, const char *method,
-    size_t method_length, const char *params, size_t length)
+    const char *session_text, uint32_t worker_request, const char *method, size_t method_length,
+    const char *params, size_t length)
 {
 	struct client_request *request = calloc(1, sizeof *request);
 
@@ -102,8 +102,8 @@ client_request_send(struct client_request_table *table, struct session *session,
 	request->worker_request = worker_request;
 	request->id = table->last_id;
 	TAILQ_INSERT_TAIL(&table->list, request, entry);
-	rpc_client_request(table->writer, request->id, method, method_length, session_text,
-	    params, length);
+	rpc_client_request(
+	    table->writer, request->id, method, method_length, session_text, params, length);
 	return 0;
 }
 
@@ -114,12 +114,12 @@ client_request_take(struct client_request_table *table, int id, uint32_t *worker
 	struct session *session;
 
 	TAILQ_FOREACH(request, &table->list, entry)
-		if (request->id == id) {
-			session = request->session;
-			*worker_request = request->worker_request;
-			drop(table, request);
-			return session;
-		}
+	if (request->id == id) {
+		session = request->session;
+		*worker_request = request->worker_request;
+		drop(table, request);
+		return session;
+	}
 	return NULL;
 }
 
@@ -131,16 +131,16 @@ cancel(struct client_request_table *table, struct client_request *request)
 }
 
 void
-client_request_cancel(struct client_request_table *table, const struct session *session,
-    uint32_t worker_request)
+client_request_cancel(
+    struct client_request_table *table, const struct session *session, uint32_t worker_request)
 {
 	struct client_request *request;
 
 	TAILQ_FOREACH(request, &table->list, entry)
-		if (request->session == session && request->worker_request == worker_request) {
-			cancel(table, request);
-			return;
-		}
+	if (request->session == session && request->worker_request == worker_request) {
+		cancel(table, request);
+		return;
+	}
 }
 
 void

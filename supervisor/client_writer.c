@@ -71,8 +71,8 @@ on_writable(int fd, short events, void *arg)
 }
 
 struct client_writer *
-client_writer_new(struct event_base *base, int fd,
-    const struct client_writer_callbacks *callbacks, void *arg)
+client_writer_new(
+    struct event_base *base, int fd, const struct client_writer_callbacks *callbacks, void *arg)
 {
 	struct client_writer *writer = calloc(1, sizeof *writer);
 

@@ -14,16 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const enum pending_kind kinds[] = { PENDING_LIST, PENDING_DELETE, PENDING_FORK };
+static const enum pending_kind kinds[] = {PENDING_LIST, PENDING_DELETE, PENDING_FORK};
 
 static void
 forward(struct supervisor *supervisor, struct pending *pending, const char *method,
     const char *params, size_t length)
 {
-	if (catalogue_request(supervisor->catalogue, pending_token(pending), method, params,
-		length) == -1)
-		pending_error(pending, RPC_INTERNAL_ERROR, "The session store is not available now",
-		    NULL, 0);
+	if (catalogue_request(
+		supervisor->catalogue, pending_token(pending), method, params, length) == -1)
+		pending_error(pending, RPC_INTERNAL_ERROR,
+		    "The session store is not available now", NULL, 0);
 }
 
 static struct pending *
@@ -108,8 +108,8 @@ handle_session_fork(struct supervisor *supervisor, const struct call *call)
 }
 
 static void
-open_fork(struct supervisor *supervisor, struct pending *pending, const char *result,
-    size_t length)
+open_fork(
+    struct supervisor *supervisor, struct pending *pending, const char *result, size_t length)
 {
 	struct json_object *value;
 	const char *reason, *id, *params;
@@ -119,8 +119,8 @@ open_fork(struct supervisor *supervisor, struct pending *pending, const char *re
 	id = json_member_string(value, "sessionId");
 	params = pending_kept(pending, &params_length);
 	if (id == NULL)
-		pending_error(pending, RPC_INTERNAL_ERROR, "The session could not be forked", NULL,
-		    0);
+		pending_error(
+		    pending, RPC_INTERNAL_ERROR, "The session could not be forked", NULL, 0);
 	else
 		handle_open_stored(supervisor, pending, id, params, params_length);
 	json_object_put(value);
@@ -139,8 +139,8 @@ find(struct supervisor *supervisor, uint32_t token)
 }
 
 void
-handle_catalogue_answer(struct supervisor *supervisor, uint32_t token, const char *result,
-    size_t length)
+handle_catalogue_answer(
+    struct supervisor *supervisor, uint32_t token, const char *result, size_t length)
 {
 	struct pending *pending = find(supervisor, token);
 

@@ -52,7 +52,8 @@ append_auth_methods(const struct supervisor *supervisor, struct buffer *result)
 	if (supervisor->connection.terminal_auth)
 		buffer_append_text(result,
 		    ",{\"type\":\"terminal\",\"id\":\"" SETUP_METHOD
-		    "\",\"name\":\"Set up Hermes\",\"description\":\"Asks for provider, key and "
+		    "\",\"name\":\"Set up Hermes\",\"description\":\"Asks for provider, key "
+		    "and "
 		    "model in a terminal\",\"args\":[\"--setup\"]}");
 	buffer_append_byte(result, ']');
 }
@@ -61,7 +62,8 @@ static void
 append_result(const struct supervisor *supervisor, struct buffer *result)
 {
 	buffer_printf(result,
-	    "{\"protocolVersion\":%d,\"agentInfo\":{\"name\":\"hermes-agent\",\"title\":\"Hermes "
+	    "{\"protocolVersion\":%d,\"agentInfo\":{\"name\":\"hermes-agent\",\"title\":"
+	    "\"Hermes "
 	    "Agent\",\"version\":\"%s\"},\"agentCapabilities\":{\"loadSession\":true,"
 	    "\"promptCapabilities\":{\"image\":true,\"audio\":false,\"embeddedContext\":true},"
 	    "\"mcpCapabilities\":{\"http\":false,\"sse\":false},"
@@ -82,8 +84,8 @@ take_client(struct connection *connection, struct json_object *params)
 	free(connection->capabilities);
 	connection->capabilities =
 	    capabilities != NULL ? strdup(json_text(capabilities, NULL)) : NULL;
-	connection->terminal_auth = json_member_boolean(
-	    json_member_object(capabilities, "auth"), "terminal", false);
+	connection->terminal_auth =
+	    json_member_boolean(json_member_object(capabilities, "auth"), "terminal", false);
 }
 
 void
@@ -94,11 +96,11 @@ handle_initialize(struct supervisor *supervisor, const struct call *call)
 	bool valid;
 
 	params = call->params_length <= CLIENT_PARSE_MAX
-	    ? json_parse(call->params, call->params_length, &reason)
-	    : NULL;
+		     ? json_parse(call->params, call->params_length, &reason)
+		     : NULL;
 	version = json_member(params, "protocolVersion");
 	valid = json_object_is_type(version, json_type_int) &&
-	    json_object_get_int64(version) >= 0 && json_object_get_int64(version) <= 65535;
+		json_object_get_int64(version) >= 0 && json_object_get_int64(version) <= 65535;
 	if (!valid) {
 		call_error(supervisor, call, RPC_INVALID_PARAMS,
 		    "protocolVersion must be an integer from 0 to 65535", "field",
@@ -127,13 +129,12 @@ handle_authenticate(struct supervisor *supervisor, const struct call *call)
 	bool terminal, known;
 
 	params = call->params_length <= CLIENT_PARSE_MAX
-	    ? json_parse(call->params, call->params_length, &reason)
-	    : NULL;
+		     ? json_parse(call->params, call->params_length, &reason)
+		     : NULL;
 	method = json_member_string(params, "methodId");
 	terminal = method != NULL && strcasecmp(method, SETUP_METHOD) == 0;
-	known = method != NULL &&
-	    (strcasecmp(method, method_id(supervisor)) == 0 ||
-		strcasecmp(method, UNCONFIGURED_METHOD) == 0);
+	known = method != NULL && (strcasecmp(method, method_id(supervisor)) == 0 ||
+				      strcasecmp(method, UNCONFIGURED_METHOD) == 0);
 	if (!known)
 		call_error(supervisor, call, RPC_INVALID_PARAMS,
 		    terminal ? "This method is run in a terminal: hermes-acp --setup"
@@ -161,7 +162,8 @@ handle_settings(struct supervisor *supervisor)
 	struct pending *pending;
 	struct buffer result = BUFFER_EMPTY;
 
-	while ((pending = pending_first(supervisor->pending, PENDING_INITIALIZE, NULL)) != NULL) {
+	while (
+	    (pending = pending_first(supervisor->pending, PENDING_INITIALIZE, NULL)) != NULL) {
 		buffer_clear(&result);
 		append_result(supervisor, &result);
 		pending_result(pending, buffer_text(&result), result.length);
@@ -171,7 +173,7 @@ handle_settings(struct supervisor *supervisor)
 	}
 	buffer_free(&result);
 	while ((pending = pending_first(supervisor->pending, PENDING_AUTHENTICATE, NULL)) !=
-	    NULL) {
+	       NULL) {
 		if (settings->provider != NULL) {
 			supervisor->connection.logged_out = false;
 			pending_result(pending, "{}", 2);

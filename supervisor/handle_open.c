@@ -88,11 +88,11 @@ open_session(struct supervisor *supervisor, const struct call *call, const char 
 	}
 	session = session_new(supervisor->sessions, supervisor, id);
 	if (session != NULL)
-		pending = pending_new(supervisor->pending, PENDING_LOAD, call->id,
-		    call->id_length, session);
+		pending = pending_new(
+		    supervisor->pending, PENDING_LOAD, call->id, call->id_length, session);
 	if (pending != NULL) {
-		open_stored(supervisor, pending, session, how, call->params,
-		    call->params_length);
+		open_stored(
+		    supervisor, pending, session, how, call->params, call->params_length);
 		goto done;
 	}
 	if (session != NULL)
@@ -123,8 +123,8 @@ handle_open_stored(struct supervisor *supervisor, struct pending *pending, const
 	if (session_id_valid(id) && session_find(supervisor->sessions, id) == NULL)
 		session = session_new(supervisor->sessions, supervisor, id);
 	if (session == NULL) {
-		pending_error(pending, RPC_INTERNAL_ERROR, "The session could not be opened",
-		    NULL, 0);
+		pending_error(
+		    pending, RPC_INTERNAL_ERROR, "The session could not be opened", NULL, 0);
 		return;
 	}
 	pending_attach(pending, PENDING_NEW, session);

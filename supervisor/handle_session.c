@@ -91,8 +91,8 @@ handle_session_new(struct supervisor *supervisor, const struct call *call)
 		goto failed;
 	pending =
 	    pending_new(supervisor->pending, PENDING_NEW, call->id, call->id_length, session);
-	if (pending == NULL || session_setup_build(supervisor, session, call->params,
-				   call->params_length) == -1) {
+	if (pending == NULL ||
+	    session_setup_build(supervisor, session, call->params, call->params_length) == -1) {
 		if (pending != NULL)
 			pending_done(pending);
 		session_free(session);
@@ -128,8 +128,7 @@ void
 handle_session_call(struct supervisor *supervisor, const struct call *call)
 {
 	struct session_detail detail = {
-		.method = call->method, .params = call->params, .length = call->params_length
-	};
+	    .method = call->method, .params = call->params, .length = call->params_length};
 	struct session *session = call_session(supervisor, call);
 
 	if (session == NULL)

@@ -43,8 +43,8 @@ is_command(const struct session *session, const char *prompt, size_t length)
 		return false;
 	blocks = json_parse(prompt, length, &reason);
 	first = json_object_is_type(blocks, json_type_array)
-	    ? json_object_array_get_idx(blocks, 0)
-	    : NULL;
+		    ? json_object_array_get_idx(blocks, 0)
+		    : NULL;
 	text = json_member_string(first, "text");
 	if (text != NULL && text[0] == '/')
 		found = session_has_command(session, text + 1, strcspn(text + 1, " \t\r\n"));
@@ -67,7 +67,7 @@ waiting_bytes(struct supervisor *supervisor)
 void
 handle_session_prompt(struct supervisor *supervisor, const struct call *call)
 {
-	struct session_detail detail = { .params = call->params, .length = call->params_length };
+	struct session_detail detail = {.params = call->params, .length = call->params_length};
 	struct session *session;
 	const char *prompt;
 	size_t length;
@@ -88,8 +88,8 @@ handle_session_prompt(struct supervisor *supervisor, const struct call *call)
 		    "Too much input waits in all sessions together", "sessionId", session->id);
 		return;
 	}
-	detail.pending =
-	    pending_new(supervisor->pending, PENDING_PROMPT, call->id, call->id_length, session);
+	detail.pending = pending_new(
+	    supervisor->pending, PENDING_PROMPT, call->id, call->id_length, session);
 	if (detail.pending == NULL) {
 		call_error(supervisor, call, RPC_INTERNAL_ERROR, "Out of memory", NULL, NULL);
 		return;
@@ -119,8 +119,8 @@ cancel_queued(struct session *session, const struct pending *pending)
 	struct waiting *waiting;
 
 	TAILQ_FOREACH(waiting, &session->waiting, entry)
-		if (waiting->pending == pending)
-			break;
+	if (waiting->pending == pending)
+		break;
 	if (waiting == NULL)
 		return false;
 	session_remove_waiting(session, waiting);

@@ -40,10 +40,10 @@ void handle_open_stored(struct supervisor *supervisor, struct pending *pending, 
 void handle_session_list(struct supervisor *supervisor, const struct call *call);
 void handle_session_delete(struct supervisor *supervisor, const struct call *call);
 void handle_session_fork(struct supervisor *supervisor, const struct call *call);
-void handle_catalogue_delete(struct supervisor *supervisor, struct pending *pending,
-    const char *id);
-void handle_catalogue_answer(struct supervisor *supervisor, uint32_t token, const char *result,
-    size_t length);
+void
+handle_catalogue_delete(struct supervisor *supervisor, struct pending *pending, const char *id);
+void handle_catalogue_answer(
+    struct supervisor *supervisor, uint32_t token, const char *result, size_t length);
 void handle_catalogue_error(struct supervisor *supervisor, uint32_t token, int code,
     const char *message, const char *data, size_t length);
 void handle_catalogue_gone(struct supervisor *supervisor, const char *cause);

@@ -61,9 +61,9 @@ log_file_open(int verbosity)
 	if (log == NULL)
 		return NULL;
 	log->error = STDERR_FILENO;
-	log->error_level = verbosity == 0 ? LOG_LEVEL_ERROR
-	    : verbosity == 1		  ? LOG_LEVEL_INFO
-					  : LOG_LEVEL_DEBUG;
+	log->error_level = verbosity == 0   ? LOG_LEVEL_ERROR
+			   : verbosity == 1 ? LOG_LEVEL_INFO
+					    : LOG_LEVEL_DEBUG;
 	log->file = open_file();
 	level = log->error_level > LOG_LEVEL_INFO ? log->error_level : LOG_LEVEL_INFO;
 	log_open("hermes-acp", level, sink, log);

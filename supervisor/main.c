@@ -25,14 +25,14 @@
 enum mode { MODE_SERVE, MODE_CHECK, MODE_SETUP };
 
 static const struct option long_options[] = {
-	{ "version", no_argument, NULL, 'V' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "check", optional_argument, NULL, 'c' },
-	{ "setup", no_argument, NULL, 's' },
-	{ "rehearsal", optional_argument, NULL, 'r' },
-	{ "allow-faults", no_argument, NULL, 'f' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ NULL, 0, NULL, 0 },
+    {"version", no_argument, NULL, 'V'},
+    {"help", no_argument, NULL, 'h'},
+    {"check", optional_argument, NULL, 'c'},
+    {"setup", no_argument, NULL, 's'},
+    {"rehearsal", optional_argument, NULL, 'r'},
+    {"allow-faults", no_argument, NULL, 'f'},
+    {"verbose", no_argument, NULL, 'v'},
+    {NULL, 0, NULL, 0},
 };
 
 static void
@@ -62,7 +62,7 @@ run_worker(const char *worker, const char *mode, const struct supervisor_options
 	argv[n++] = (char *)(uintptr_t)worker;
 	argv[n++] = (char *)(uintptr_t)mode;
 	if (options->rehearsal)
-		argv[n++] = (char *)(uintptr_t)"--rehearsal";
+		argv[n++] = (char *)(uintptr_t) "--rehearsal";
 	if (options->script != NULL)
 		argv[n++] = (char *)(uintptr_t)options->script;
 	argv[n] = NULL;
@@ -76,7 +76,8 @@ run_worker(const char *worker, const char *mode, const struct supervisor_options
 static int
 move_descriptors(int *in, int *out)
 {
-	if (fcntl(STDERR_FILENO, F_GETFD) == -1 && fd_point_at_null(STDERR_FILENO, O_WRONLY) == -1)
+	if (fcntl(STDERR_FILENO, F_GETFD) == -1 &&
+	    fd_point_at_null(STDERR_FILENO, O_WRONLY) == -1)
 		return -1;
 	*in = fd_move(STDIN_FILENO, 10);
 	*out = fd_move(STDOUT_FILENO, 10);
@@ -113,7 +114,7 @@ serve(const struct supervisor_options *options)
 int
 main(int argc, char **argv)
 {
-	struct supervisor_options options = { 0 };
+	struct supervisor_options options = {0};
 	char worker[PATH_MAX];
 	enum mode mode = MODE_SERVE;
 	int option;

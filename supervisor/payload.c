@@ -13,8 +13,8 @@
 bool
 payload_is_object(const char *text, size_t length, const char *forbidden, const char *required)
 {
-	struct json_watch watches[2] = { { .key = forbidden != NULL ? forbidden : "" },
-		{ .key = required != NULL ? required : "" } };
+	struct json_watch watches[2] = {{.key = forbidden != NULL ? forbidden : ""},
+	    {.key = required != NULL ? required : ""}};
 	struct json_scan scan;
 
 	if (length == 0 || text[0] != '{')

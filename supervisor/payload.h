@@ -9,8 +9,8 @@
 
 /* True when the bytes are one JSON object on one line. `forbidden` may not be among its
  * members; `required` must be there as a string. Both may be NULL. */
-bool payload_is_object(const char *text, size_t length, const char *forbidden,
-    const char *required);
+bool
+payload_is_object(const char *text, size_t length, const char *forbidden, const char *required);
 /* True when the bytes are one JSON value on one line. */
 bool payload_is_line(const char *text, size_t length);
 

@@ -85,8 +85,8 @@ pending_find(struct pending_table *table, uint32_t token, const struct session *
 	struct pending *pending;
 
 	TAILQ_FOREACH(pending, &table->list, entry)
-		if (pending->token == token)
-			return pending->session == session ? pending : NULL;
+	if (pending->token == token)
+		return pending->session == session ? pending : NULL;
 	return NULL;
 }
 
@@ -96,20 +96,20 @@ pending_find_id(struct pending_table *table, const char *id, size_t length)
 	struct pending *pending;
 
 	TAILQ_FOREACH(pending, &table->list, entry)
-		if (strlen(pending->id) == length && memcmp(pending->id, id, length) == 0)
-			return pending;
+	if (strlen(pending->id) == length && memcmp(pending->id, id, length) == 0)
+		return pending;
 	return NULL;
 }
 
 struct pending *
-pending_first(struct pending_table *table, enum pending_kind kind,
-    const struct session *session)
+pending_first(
+    struct pending_table *table, enum pending_kind kind, const struct session *session)
 {
 	struct pending *pending;
 
 	TAILQ_FOREACH(pending, &table->list, entry)
-		if (pending->kind == kind && pending->session == session)
-			return pending;
+	if (pending->kind == kind && pending->session == session)
+		return pending;
 	return NULL;
 }
 
@@ -184,8 +184,8 @@ pending_error(struct pending *pending, int code, const char *message, const char
 }
 
 void
-pending_error_with(struct pending *pending, int code, const char *message, const char *key,
-    const char *text)
+pending_error_with(
+    struct pending *pending, int code, const char *message, const char *key, const char *text)
 {
 	rpc_error_with(pending->table->writer, pending->id, code, message, key, text);
 	pending_done(pending);

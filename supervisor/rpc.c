@@ -41,8 +41,8 @@ rpc_error(struct client_writer *writer, const char *id, int code, const char *me
 	buffer_append_text(&text, "}}\n");
 	start(writer, id);
 	if (text.failed) /* out of memory: the line still has to end */
-		client_writer_text(writer,
-		    ",\"error\":{\"code\":-32603,\"message\":\"Out of memory\"}}\n");
+		client_writer_text(
+		    writer, ",\"error\":{\"code\":-32603,\"message\":\"Out of memory\"}}\n");
 	else
 		client_writer_add(writer, text.data, text.length);
 	buffer_free(&text);
@@ -64,8 +64,8 @@ rpc_error_with(struct client_writer *writer, const char *id, int code, const cha
 }
 
 void
-rpc_session_update(struct client_writer *writer, const char *session, const char *update,
-    size_t length)
+rpc_session_update(
+    struct client_writer *writer, const char *session, const char *update, size_t length)
 {
 	client_writer_text(writer,
 	    "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":");
@@ -110,7 +110,8 @@ rpc_client_cancel(struct client_writer *writer, int id)
 	struct buffer text = BUFFER_EMPTY;
 
 	buffer_printf(&text,
-	    "{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{\"requestId\":%d}}\n",
+	    "{\"jsonrpc\":\"2.0\",\"method\":\"$/"
+	    "cancel_request\",\"params\":{\"requestId\":%d}}\n",
 	    id);
 	client_writer_add(writer, buffer_text(&text), text.length);
 	buffer_free(&text);

@@ -22,17 +22,17 @@ enum rpc_code {
 };
 
 /* `id` is the id's own JSON text, or NULL for null. `result` is JSON on one line. */
-void rpc_result(struct client_writer *writer, const char *id, const char *result,
-    size_t length);
+void
+rpc_result(struct client_writer *writer, const char *id, const char *result, size_t length);
 /* `message` is cleaned to one line of UTF-8. `data` is JSON on one line or NULL. */
 void rpc_error(struct client_writer *writer, const char *id, int code, const char *message,
     const char *data, size_t data_length);
 /* An error whose data is {"<key>": "<text>"}. */
-void rpc_error_with(struct client_writer *writer, const char *id, int code,
-    const char *message, const char *key, const char *text);
+void rpc_error_with(struct client_writer *writer, const char *id, int code, const char *message,
+    const char *key, const char *text);
 /* A session/update notification. `session` is the quoted id, `update` a JSON object. */
-void rpc_session_update(struct client_writer *writer, const char *session, const char *update,
-    size_t length);
+void rpc_session_update(
+    struct client_writer *writer, const char *session, const char *update, size_t length);
 /* A request to the client. `params` is a JSON object without sessionId, which is put first. */
 void rpc_client_request(struct client_writer *writer, int id, const char *method,
     size_t method_length, const char *session, const char *params, size_t length);

@@ -20,22 +20,22 @@ struct method {
 };
 
 static const struct method methods[] = {
-	{ "session/prompt", false, true, handle_session_prompt },
-	{ "session/cancel", true, true, handle_session_cancel },
-	{ "$/cancel_request", true, true, handle_cancel_request },
-	{ "session/new", false, true, handle_session_new },
-	{ "session/load", false, true, handle_session_load },
-	{ "session/resume", false, true, handle_session_resume },
-	{ "session/fork", false, true, handle_session_fork },
-	{ "session/list", false, false, handle_session_list },
-	{ "session/close", false, true, handle_session_close },
-	{ "session/delete", false, true, handle_session_delete },
-	{ "session/set_mode", false, true, handle_session_call },
-	{ "session/set_config_option", false, true, handle_session_call },
-	{ "session/set_model", false, true, handle_session_call },
-	{ "initialize", false, true, handle_initialize },
-	{ "authenticate", false, true, handle_authenticate },
-	{ "logout", false, false, handle_logout },
+    {"session/prompt", false, true, handle_session_prompt},
+    {"session/cancel", true, true, handle_session_cancel},
+    {"$/cancel_request", true, true, handle_cancel_request},
+    {"session/new", false, true, handle_session_new},
+    {"session/load", false, true, handle_session_load},
+    {"session/resume", false, true, handle_session_resume},
+    {"session/fork", false, true, handle_session_fork},
+    {"session/list", false, false, handle_session_list},
+    {"session/close", false, true, handle_session_close},
+    {"session/delete", false, true, handle_session_delete},
+    {"session/set_mode", false, true, handle_session_call},
+    {"session/set_config_option", false, true, handle_session_call},
+    {"session/set_model", false, true, handle_session_call},
+    {"initialize", false, true, handle_initialize},
+    {"authenticate", false, true, handle_authenticate},
+    {"logout", false, false, handle_logout},
 };
 
 /* An id that can be echoed bit by bit: a string, an integer, or null. A number with a
@@ -57,8 +57,8 @@ valid_id(const char *id, size_t length)
 	if (digits < 19)
 		return true;
 	return digits == 19 &&
-	    memcmp(id + length - digits,
-		id[0] == '-' ? "9223372036854775808" : "9223372036854775807", 19) <= 0;
+	       memcmp(id + length - digits,
+		   id[0] == '-' ? "9223372036854775808" : "9223372036854775807", 19) <= 0;
 }
 
 static const struct method *
@@ -78,8 +78,8 @@ run_request(struct supervisor *supervisor, const struct call *call)
 	const struct method *method = find_method(call->method);
 
 	if (!supervisor->connection.initialized && strcmp(call->method, "initialize") != 0) {
-		call_error(supervisor, call, RPC_INVALID_REQUEST,
-		    "initialize must come first", "method", call->method);
+		call_error(supervisor, call, RPC_INVALID_REQUEST, "initialize must come first",
+		    "method", call->method);
 		return;
 	}
 	if (method == NULL || (method->notification && call->id != NULL)) {
@@ -133,7 +133,7 @@ envelope_fault(const struct client_line *line)
 void
 rpc_dispatch(struct supervisor *supervisor, const struct client_line *line)
 {
-	struct call call = { .line = line };
+	struct call call = {.line = line};
 	const char *fault;
 	char *method;
 	size_t length;
@@ -144,7 +144,8 @@ rpc_dispatch(struct supervisor *supervisor, const struct client_line *line)
 			invalid(supervisor, NULL, 0, RPC_INVALID_REQUEST, "Invalid request",
 			    line->error);
 		else
-			invalid(supervisor, NULL, 0, RPC_PARSE_ERROR, "Parse error", line->error);
+			invalid(
+			    supervisor, NULL, 0, RPC_PARSE_ERROR, "Parse error", line->error);
 		return;
 	}
 	fault = envelope_fault(line);

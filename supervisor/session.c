@@ -46,8 +46,8 @@ session_find(struct session_table *table, const char *id)
 	struct session *session;
 
 	LIST_FOREACH(session, &table->list, entry)
-		if (strcmp(session->id, id) == 0)
-			return session;
+	if (strcmp(session->id, id) == 0)
+		return session;
 	return NULL;
 }
 
@@ -70,7 +70,7 @@ session_count(const struct session_table *table)
 	size_t count = 0;
 
 	LIST_FOREACH(session, &table->list, entry)
-		count++;
+	count++;
 	return count;
 }
 
@@ -80,8 +80,9 @@ session_id_valid(const char *id)
 	size_t length = strlen(id);
 
 	return length > 0 && length <= SESSION_ID_MAX &&
-	    strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:") ==
-	    length;
+	       strspn(
+		   id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:") ==
+		   length;
 }
 
 struct session *
@@ -165,8 +166,8 @@ session_wait(struct session *session, struct pending *pending, const char *metho
 }
 
 int
-session_wait_first(struct session *session, struct pending *pending, const char *params,
-    size_t length)
+session_wait_first(
+    struct session *session, struct pending *pending, const char *params, size_t length)
 {
 	struct waiting *waiting = new_waiting(pending, NULL, params, length);
 
@@ -229,8 +230,8 @@ find_call(struct session *session, const char *id, size_t length)
 	struct open_call *call;
 
 	TAILQ_FOREACH(call, &session->turn.calls, entry)
-		if (call->length == length && memcmp(call->id, id, length) == 0)
-			return call;
+	if (call->length == length && memcmp(call->id, id, length) == 0)
+		return call;
 	return NULL;
 }
 

@@ -54,7 +54,7 @@ struct turn {
 	/* The prompt, until the worker has said something about its turn. */
 	char *prompt;
 	size_t prompt_length;
-	bool again; /* it was given to a second worker */
+	bool again;	 /* it was given to a second worker */
 	unsigned deaths; /* of workers in this turn */
 };
 
@@ -74,7 +74,7 @@ struct session {
 	struct turn turn;
 	uint32_t last_turn;
 	int64_t death_times[SESSION_DEATHS]; /* of the last workers that died in a turn */
-	unsigned starts; /* workers that it has had */
+	unsigned starts;		     /* workers that it has had */
 	const char *open; /* what the worker does first: "new", "load", "resume" */
 	bool reopen;	  /* it is being closed only to be opened again */
 	TAILQ_HEAD(, waiting) waiting;
@@ -103,8 +103,8 @@ void session_free(struct session *session);
 int session_wait(struct session *session, struct pending *pending, const char *method,
     const char *params, size_t length);
 /* Puts a prompt in front of the queue. */
-int session_wait_first(struct session *session, struct pending *pending, const char *params,
-    size_t length);
+int session_wait_first(
+    struct session *session, struct pending *pending, const char *params, size_t length);
 /* Keeps a copy of the running prompt, or forgets it. Without memory there is none. */
 void session_keep_prompt(struct session *session, const char *params, size_t length);
 void session_forget_prompt(struct session *session);

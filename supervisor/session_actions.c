@@ -69,7 +69,7 @@ run_waiting(struct session *session)
 	struct waiting *waiting;
 
 	while (session->state == SESSION_IDLE &&
-	    (waiting = session_take_waiting(session)) != NULL) {
+	       (waiting = session_take_waiting(session)) != NULL) {
 		if (waiting->method != NULL)
 			forward(session, waiting->pending, waiting->method, waiting->params,
 			    waiting->length);
@@ -99,8 +99,8 @@ become_dead(struct session *session)
 	if (TAILQ_EMPTY(&session->waiting))
 		return;
 	if (session_start_worker(session) == -1)
-		session_fail_waiting(session, RPC_INTERNAL_ERROR, "No worker could be started",
-		    strerror(errno));
+		session_fail_waiting(
+		    session, RPC_INTERNAL_ERROR, "No worker could be started", strerror(errno));
 }
 
 /* The turn is over for the worker; it takes the next one. */
@@ -137,22 +137,22 @@ refuse(struct session *session, const struct session_detail *detail)
 		wait_in_queue(session, detail);
 		return;
 	}
-	pending_error_with(detail->pending, RPC_NOT_FOUND, "No such session", "sessionId",
-	    session->id);
+	pending_error_with(
+	    detail->pending, RPC_NOT_FOUND, "No such session", "sessionId", session->id);
 }
 
 static void
 wait_in_queue(struct session *session, const struct session_detail *detail)
 {
-	if (detail->method == NULL && (session->waiting_prompts >= SESSION_PROMPTS_MAX ||
-				       session->waiting_bytes + detail->length >
-					   SESSION_BYTES_MAX)) {
+	if (detail->method == NULL &&
+	    (session->waiting_prompts >= SESSION_PROMPTS_MAX ||
+		session->waiting_bytes + detail->length > SESSION_BYTES_MAX)) {
 		pending_error_with(detail->pending, RPC_INTERNAL_ERROR,
 		    "Too many prompts wait in this session", "sessionId", session->id);
 		return;
 	}
-	if (session_wait(session, detail->pending, detail->method, detail->params,
-		detail->length) == -1)
+	if (session_wait(
+		session, detail->pending, detail->method, detail->params, detail->length) == -1)
 		pending_error_with(detail->pending, RPC_INTERNAL_ERROR, "Out of memory",
 		    "sessionId", session->id);
 }
@@ -162,8 +162,8 @@ revive(struct session *session, const struct session_detail *detail)
 {
 	wait_in_queue(session, detail);
 	if (!TAILQ_EMPTY(&session->waiting) && session_start_worker(session) == -1)
-		session_fail_waiting(session, RPC_INTERNAL_ERROR, "No worker could be started",
-		    strerror(errno));
+		session_fail_waiting(
+		    session, RPC_INTERNAL_ERROR, "No worker could be started", strerror(errno));
 }
 
 static void
@@ -278,8 +278,8 @@ fail_setup(struct session *session, const struct session_detail *detail)
 	if (pending != NULL) {
 		session->state = SESSION_STOPPING;
 		session->close_wanted = true;
-		pending_error(pending, detail->code, detail->message, detail->data,
-		    detail->data_length);
+		pending_error(
+		    pending, detail->code, detail->message, detail->data, detail->data_length);
 		return;
 	}
 	session_fail_waiting(session, detail->code, detail->message, NULL);
@@ -308,8 +308,8 @@ static void
 fail_turn(struct session *session, const struct session_detail *detail)
 {
 	session->turn.again = false;
-	session_answer_turn_failed(session, detail->code, detail->message, detail->data,
-	    detail->data_length);
+	session_answer_turn_failed(
+	    session, detail->code, detail->message, detail->data, detail->data_length);
 	become_idle(session);
 }
 
@@ -441,8 +441,8 @@ recovery_go_on(struct session *session, const struct session_detail *detail)
 static void
 fail_recovery(struct session *session, const struct session_detail *detail)
 {
-	session_answer_turn_failed(session, detail->code, detail->message, detail->data,
-	    detail->data_length);
+	session_answer_turn_failed(
+	    session, detail->code, detail->message, detail->data, detail->data_length);
 	session->turn.id = 0;
 	fail_setup(session, detail);
 }
@@ -470,7 +470,8 @@ closed(struct session *session, const struct session_detail *detail)
 		session_answer_closed(session);
 		return;
 	}
-	while ((pending = pending_first(owner(session)->pending, PENDING_CLOSE, session)) != NULL)
+	while (
+	    (pending = pending_first(owner(session)->pending, PENDING_CLOSE, session)) != NULL)
 		pending_result(pending, "{}", 2);
 	session->state = SESSION_DEAD;
 	session->close_wanted = false;
@@ -516,41 +517,41 @@ violation(struct session *session, const struct session_detail *detail)
 }
 
 static const action_function functions[SESSION_ACTION_COUNT] = {
-	[SESSION_IGNORE] = ignore,
-	[SESSION_REFUSE] = refuse,
-	[SESSION_WAIT] = wait_in_queue,
-	[SESSION_REVIVE] = revive,
-	[SESSION_START_TURN] = start_prompt,
-	[SESSION_FORWARD_CALL] = forward_call,
-	[SESSION_FORWARD_COMMAND] = forward_command,
-	[SESSION_BEGIN_CANCEL] = begin_cancel,
-	[SESSION_CANCEL_WAITING] = cancel_waiting,
-	[SESSION_CLOSE_NOW] = close_now,
-	[SESSION_CLOSE_AFTER_TURN] = close_after_turn,
-	[SESSION_CLOSE_DEAD] = close_dead,
-	[SESSION_BECOME_READY] = become_ready,
-	[SESSION_FAIL_SETUP] = fail_setup,
-	[SESSION_SETUP_TIMEOUT] = setup_timeout,
-	[SESSION_END_TURN] = end_turn,
-	[SESSION_FAIL_TURN] = fail_turn,
-	[SESSION_END_CANCELLED] = end_cancelled,
-	[SESSION_CANCEL_TIMEOUT] = cancel_timeout,
-	[SESSION_START_DIED] = start_died,
-	[SESSION_IDLE_DIED] = idle_died,
-	[SESSION_TURN_DIED] = turn_died,
-	[SESSION_CANCEL_DIED] = cancel_died,
-	[SESSION_CLOSED] = closed,
-	[SESSION_CANCEL_RECOVERY] = cancel_recovery,
-	[SESSION_CLOSE_RECOVERY] = close_recovery,
-	[SESSION_RECOVERY_TIMER] = recovery_timer,
-	[SESSION_RECOVERY_GO_ON] = recovery_go_on,
-	[SESSION_FAIL_RECOVERY] = fail_recovery,
-	[SESSION_VIOLATION] = violation,
+    [SESSION_IGNORE] = ignore,
+    [SESSION_REFUSE] = refuse,
+    [SESSION_WAIT] = wait_in_queue,
+    [SESSION_REVIVE] = revive,
+    [SESSION_START_TURN] = start_prompt,
+    [SESSION_FORWARD_CALL] = forward_call,
+    [SESSION_FORWARD_COMMAND] = forward_command,
+    [SESSION_BEGIN_CANCEL] = begin_cancel,
+    [SESSION_CANCEL_WAITING] = cancel_waiting,
+    [SESSION_CLOSE_NOW] = close_now,
+    [SESSION_CLOSE_AFTER_TURN] = close_after_turn,
+    [SESSION_CLOSE_DEAD] = close_dead,
+    [SESSION_BECOME_READY] = become_ready,
+    [SESSION_FAIL_SETUP] = fail_setup,
+    [SESSION_SETUP_TIMEOUT] = setup_timeout,
+    [SESSION_END_TURN] = end_turn,
+    [SESSION_FAIL_TURN] = fail_turn,
+    [SESSION_END_CANCELLED] = end_cancelled,
+    [SESSION_CANCEL_TIMEOUT] = cancel_timeout,
+    [SESSION_START_DIED] = start_died,
+    [SESSION_IDLE_DIED] = idle_died,
+    [SESSION_TURN_DIED] = turn_died,
+    [SESSION_CANCEL_DIED] = cancel_died,
+    [SESSION_CLOSED] = closed,
+    [SESSION_CANCEL_RECOVERY] = cancel_recovery,
+    [SESSION_CLOSE_RECOVERY] = close_recovery,
+    [SESSION_RECOVERY_TIMER] = recovery_timer,
+    [SESSION_RECOVERY_GO_ON] = recovery_go_on,
+    [SESSION_FAIL_RECOVERY] = fail_recovery,
+    [SESSION_VIOLATION] = violation,
 };
 
 void
-session_event(struct session *session, enum session_event event,
-    const struct session_detail *detail)
+session_event(
+    struct session *session, enum session_event event, const struct session_detail *detail)
 {
 	struct supervisor *supervisor = owner(session);
 

@@ -25,8 +25,8 @@ struct session_detail {
 };
 
 /* Runs an event through the table. The session may be freed by it. */
-void session_event(struct session *session, enum session_event event,
-    const struct session_detail *detail);
+void session_event(
+    struct session *session, enum session_event event, const struct session_detail *detail);
 /* True when the session has nothing under way that opening it again would break off. */
 bool session_may_open_again(const struct session *session);
 /* Ends the worker of an idle session and starts another one with the session's set-up. */

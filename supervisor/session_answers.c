@@ -29,8 +29,8 @@ session_opening(const struct session *session)
 }
 
 void
-session_answer_open(struct session *session, struct pending *pending, const char *members,
-    size_t length)
+session_answer_open(
+    struct session *session, struct pending *pending, const char *members, size_t length)
 {
 	struct client_writer *writer = owner(session)->writer;
 	size_t at = 1;
@@ -61,11 +61,12 @@ close_cards(struct session *session, const char *text)
 	TAILQ_FOREACH(call, &session->turn.calls, entry)
 	{
 		buffer_clear(&update);
-		buffer_append_text(&update,
-		    "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":");
+		buffer_append_text(
+		    &update, "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":");
 		buffer_append_json(&update, call->id, call->length);
-		buffer_append_text(&update, ",\"status\":\"failed\",\"content\":[{\"type\":"
-					    "\"content\",\"content\":{\"type\":\"text\",\"text\":");
+		buffer_append_text(&update,
+		    ",\"status\":\"failed\",\"content\":[{\"type\":"
+		    "\"content\",\"content\":{\"type\":\"text\",\"text\":");
 		buffer_append_json_text(&update, text);
 		buffer_append_text(&update, "}}]}");
 		if (!update.failed)
@@ -77,16 +78,16 @@ close_cards(struct session *session, const char *text)
 }
 
 void
-session_answer_turn(struct session *session, enum stop_reason reason, const char *usage,
-    size_t length)
+session_answer_turn(
+    struct session *session, enum stop_reason reason, const char *usage, size_t length)
 {
 	struct buffer result = BUFFER_EMPTY;
 	struct pending *pending = session->turn.pending;
 
 	if (pending == NULL)
 		return;
-	close_cards(session,
-	    reason == STOP_REASON_CANCELLED ? "Cancelled by the user" : "Ended without a result");
+	close_cards(session, reason == STOP_REASON_CANCELLED ? "Cancelled by the user"
+							     : "Ended without a result");
 	session->turn.pending = NULL;
 	buffer_printf(&result, "{\"stopReason\":\"%s\"", stop_reason_name(reason));
 	if (length > 0) {
@@ -102,8 +103,8 @@ session_answer_turn(struct session *session, enum stop_reason reason, const char
 }
 
 void
-session_answer_turn_failed(struct session *session, int code, const char *message,
-    const char *data, size_t length)
+session_answer_turn_failed(
+    struct session *session, int code, const char *message, const char *data, size_t length)
 {
 	struct pending *pending = session->turn.pending;
 
@@ -121,12 +122,12 @@ session_error_died(struct pending *pending, const struct session *session, const
 	char text[320];
 
 	snprintf(text, sizeof text, "The session's worker process %s", cause);
-	buffer_printf(&data, "{\"sessionId\":%s,\"reason\":\"worker_died\",\"details\":",
-	    session->quoted);
+	buffer_printf(&data,
+	    "{\"sessionId\":%s,\"reason\":\"worker_died\",\"details\":", session->quoted);
 	buffer_append_json_text(&data, text);
 	buffer_append_byte(&data, '}');
-	pending_error(pending, RPC_INTERNAL_ERROR, text, data.failed ? NULL : data.data,
-	    data.length);
+	pending_error(
+	    pending, RPC_INTERNAL_ERROR, text, data.failed ? NULL : data.data, data.length);
 	buffer_free(&data);
 }
 
@@ -161,8 +162,8 @@ session_cancel_waiting(struct session *session)
 }
 
 void
-session_fail_waiting(struct session *session, int code, const char *message,
-    const char *details)
+session_fail_waiting(
+    struct session *session, int code, const char *message, const char *details)
 {
 	struct waiting *waiting;
 

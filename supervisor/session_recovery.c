@@ -21,7 +21,7 @@
 #define WINDOW_MS 10000
 
 /* The pause before each try. */
-static const int64_t delays[TURN_DEATHS_MAX] = { 1, 250, 500 };
+static const int64_t delays[TURN_DEATHS_MAX] = {1, 250, 500};
 
 static struct supervisor *
 owner(const struct session *session)
@@ -45,15 +45,15 @@ notify(struct session *session, const char *cause)
 {
 	struct buffer text = BUFFER_EMPTY, update = BUFFER_EMPTY;
 
-	buffer_printf(&text, "(The session's process %s. Another one goes on with this turn.)\n",
-	    cause);
+	buffer_printf(
+	    &text, "(The session's process %s. Another one goes on with this turn.)\n", cause);
 	buffer_append_text(&update, "{\"sessionUpdate\":\"agent_thought_chunk\",\"content\":"
 				    "{\"type\":\"text\",\"text\":");
 	buffer_append_json(&update, buffer_text(&text), text.length);
 	buffer_append_text(&update, "}}");
 	if (!update.failed)
-		rpc_session_update(owner(session)->writer, session->quoted, update.data,
-		    update.length);
+		rpc_session_update(
+		    owner(session)->writer, session->quoted, update.data, update.length);
 	buffer_free(&text);
 	buffer_free(&update);
 }
@@ -149,8 +149,9 @@ tail_text(const struct session *session, struct buffer *text)
 		update = json_parse(chunk, length, &reason);
 		if (strcmp(json_member_text(update, "sessionUpdate", ""),
 			"agent_message_chunk") == 0)
-			buffer_append_text(text,
-			    json_member_text(json_member_object(update, "content"), "text", ""));
+			buffer_append_text(
+			    text, json_member_text(
+				      json_member_object(update, "content"), "text", ""));
 		json_object_put(update);
 	}
 }
@@ -161,8 +162,8 @@ recovery_commit(struct session *session)
 	struct buffer text = BUFFER_EMPTY;
 
 	tail_text(session, &text);
-	catalogue_commit_tail(owner(session)->catalogue, session->id, buffer_text(&text),
-	    text.length);
+	catalogue_commit_tail(
+	    owner(session)->catalogue, session->id, buffer_text(&text), text.length);
 	buffer_free(&text);
 	tail_clear(&session->turn.tail);
 }

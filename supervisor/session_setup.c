@@ -23,8 +23,8 @@ append_options(const struct supervisor_options *options, struct buffer *setup)
 }
 
 int
-session_setup_build(struct supervisor *supervisor, struct session *session,
-    const char *params, size_t length)
+session_setup_build(
+    struct supervisor *supervisor, struct session *session, const char *params, size_t length)
 {
 	struct buffer setup = BUFFER_EMPTY;
 	const char *capabilities = supervisor->connection.capabilities;

@@ -17,8 +17,8 @@ struct supervisor_options;
 
 /* Keeps the set-up of a session from the params of session/new. The closing brace is left to
  * session_start_worker(), which adds the state. 0 or -1. */
-int session_setup_build(struct supervisor *supervisor, struct session *session,
-    const char *params, size_t length);
+int session_setup_build(
+    struct supervisor *supervisor, struct session *session, const char *params, size_t length);
 /* The whole set-up of the catalogue worker. */
 void session_setup_catalogue(const struct supervisor_options *options, struct buffer *setup);
 

@@ -26,17 +26,17 @@ enum session_event {
 
 enum session_action {
 	SESSION_IGNORE,
-	SESSION_REFUSE,		 /* answer: no such session */
-	SESSION_WAIT,		 /* put it into the queue */
-	SESSION_REVIVE,		 /* start a worker, put it into the queue */
+	SESSION_REFUSE, /* answer: no such session */
+	SESSION_WAIT,	/* put it into the queue */
+	SESSION_REVIVE, /* start a worker, put it into the queue */
 	SESSION_START_TURN,
 	SESSION_FORWARD_CALL,
 	SESSION_FORWARD_COMMAND,
 	SESSION_BEGIN_CANCEL,
-	SESSION_CANCEL_WAITING,	 /* answer the prompts that wait with "cancelled" */
+	SESSION_CANCEL_WAITING, /* answer the prompts that wait with "cancelled" */
 	SESSION_CLOSE_NOW,
 	SESSION_CLOSE_AFTER_TURN,
-	SESSION_CLOSE_DEAD,	 /* there is no worker to end */
+	SESSION_CLOSE_DEAD, /* there is no worker to end */
 	SESSION_BECOME_READY,
 	SESSION_FAIL_SETUP,
 	SESSION_SETUP_TIMEOUT,
@@ -44,7 +44,7 @@ enum session_action {
 	SESSION_FAIL_TURN,
 	SESSION_END_CANCELLED,
 	SESSION_CANCEL_TIMEOUT,
-	SESSION_START_DIED,	 /* the worker died before it was ready */
+	SESSION_START_DIED, /* the worker died before it was ready */
 	SESSION_IDLE_DIED,
 	SESSION_TURN_DIED,
 	SESSION_CANCEL_DIED,
@@ -54,7 +54,7 @@ enum session_action {
 	SESSION_RECOVERY_TIMER,
 	SESSION_RECOVERY_GO_ON,
 	SESSION_FAIL_RECOVERY,
-	SESSION_VIOLATION,	 /* the worker may not say this now */
+	SESSION_VIOLATION, /* the worker may not say this now */
 	SESSION_ACTION_COUNT
 };
 

@@ -45,7 +45,8 @@ spare_message(struct worker_process *worker, const struct frame_header *header,
 static void
 try_later(struct spare *spare)
 {
-	spare->delay = spare->delay * 2 > DELAY_MOST_MS ? DELAY_MOST_MS : spare->delay * 2 + 240;
+	spare->delay =
+	    spare->delay * 2 > DELAY_MOST_MS ? DELAY_MOST_MS : spare->delay * 2 + 240;
 	spare_prepare(spare);
 }
 
@@ -62,8 +63,8 @@ spare_gone(struct worker_process *worker, const char *cause, void *arg)
 }
 
 static const struct worker_callbacks callbacks = {
-	.message = spare_message,
-	.gone = spare_gone,
+    .message = spare_message,
+    .gone = spare_gone,
 };
 
 static void

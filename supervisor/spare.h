@@ -20,7 +20,7 @@ void spare_prepare(struct spare *spare);
 void spare_stop(struct spare *spare);
 /* A worker for a session: the spare, or a fresh one. `*hello` tells whether it has said HELLO
  * already. NULL with errno when none could be started. */
-struct worker_process *spare_take(struct spare *spare, const struct worker_callbacks *callbacks,
-    void *arg, bool *hello);
+struct worker_process *spare_take(
+    struct spare *spare, const struct worker_callbacks *callbacks, void *arg, bool *hello);
 
 #endif

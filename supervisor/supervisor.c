@@ -102,8 +102,8 @@ on_catalogue_error(uint32_t token, int code, const char *message, size_t message
 {
 	char *text = strndup(message, message_length);
 
-	handle_catalogue_error(arg, token, code, text != NULL ? text : "Out of memory", data,
-	    length);
+	handle_catalogue_error(
+	    arg, token, code, text != NULL ? text : "Out of memory", data, length);
 	free(text);
 }
 
@@ -154,16 +154,14 @@ static int
 set_up(struct supervisor *supervisor, int in, int out)
 {
 	static const struct client_reader_callbacks reader_callbacks = {
-		.line = on_line, .too_long = on_too_long, .ended = on_input_ended
-	};
+	    .line = on_line, .too_long = on_too_long, .ended = on_input_ended};
 	static const struct client_writer_callbacks writer_callbacks = {
-		.level = on_level, .ended = on_output_ended
-	};
+	    .level = on_level, .ended = on_output_ended};
 	static const struct catalogue_callbacks catalogue_callbacks = {
-		.changed = on_settings,
-		.answered = on_catalogue_answer,
-		.failed = on_catalogue_error,
-		.gone = on_catalogue_gone,
+	    .changed = on_settings,
+	    .answered = on_catalogue_answer,
+	    .failed = on_catalogue_error,
+	    .gone = on_catalogue_gone,
 	};
 	struct buffer setup = BUFFER_EMPTY;
 
@@ -173,8 +171,8 @@ set_up(struct supervisor *supervisor, int in, int out)
 	supervisor->base = new_base(in, out);
 	if (supervisor->base == NULL)
 		return -1;
-	supervisor->workers = worker_list_new(supervisor->base, supervisor->options.worker,
-	    on_worker_gone, supervisor);
+	supervisor->workers = worker_list_new(
+	    supervisor->base, supervisor->options.worker, on_worker_gone, supervisor);
 	if (supervisor->workers == NULL)
 		return -1;
 	session_setup_catalogue(&supervisor->options, &setup);
@@ -205,7 +203,7 @@ set_up(struct supervisor *supervisor, int in, int out)
 static void
 write_rest(struct supervisor *supervisor, int out)
 {
-	struct pollfd ready = { .fd = out, .events = POLLOUT };
+	struct pollfd ready = {.fd = out, .events = POLLOUT};
 	int64_t end = monotonic_ms() + LAST_WRITE_MS, now;
 
 	for (;;) {
@@ -238,9 +236,9 @@ tear_down(struct supervisor *supervisor)
 int
 supervisor_run(const struct supervisor_options *options, int in, int out)
 {
-	static const int numbers[SIGNALS] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
-	struct supervisor supervisor = { .options = *options };
-	struct event *signals[SIGNALS] = { NULL };
+	static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+	struct supervisor supervisor = {.options = *options};
+	struct event *signals[SIGNALS] = {NULL};
 	int status = EXIT_SYSTEM, i;
 
 	signal(SIGPIPE, SIG_IGN);

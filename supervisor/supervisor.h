@@ -17,19 +17,19 @@
 #include <stdbool.h>
 
 struct supervisor_options {
-	const char *worker;    /* absolute path of hermes-acp-worker */
-	bool rehearsal;	       /* the rehearsal provider instead of a model */
-	const char *script;    /* its script, NULL = the built-in one */
-	bool faults;	       /* it may play faults */
-	int verbosity;	       /* 0, 1 or 2 times -v */
+	const char *worker; /* absolute path of hermes-acp-worker */
+	bool rehearsal;	    /* the rehearsal provider instead of a model */
+	const char *script; /* its script, NULL = the built-in one */
+	bool faults;	    /* it may play faults */
+	int verbosity;	    /* 0, 1 or 2 times -v */
 };
 
 /* What initialize told about the client. */
 struct connection {
 	bool initialized;
 	bool logged_out;
-	bool terminal_auth;  /* clientCapabilities.auth.terminal */
-	char *capabilities;  /* clientCapabilities as JSON, owned */
+	bool terminal_auth; /* clientCapabilities.auth.terminal */
+	char *capabilities; /* clientCapabilities as JSON, owned */
 };
 
 struct supervisor {
@@ -44,8 +44,8 @@ struct supervisor {
 	const struct worker_callbacks *session_worker; /* for workers of sessions */
 	void (*session_timer)(struct session *session);
 	/* Sends a session/delete on to the catalogue worker. */
-	void (*forward_delete)(struct supervisor *supervisor, struct pending *pending,
-	    const char *id);
+	void (*forward_delete)(
+	    struct supervisor *supervisor, struct pending *pending, const char *id);
 	struct spare *spare;
 	struct catalogue *catalogue;
 	struct connection connection;

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Most bytes that are kept; the oldest go first. A worker saves every 1 MiB (ARCHITECTURE.md). */
+/* Most bytes that are kept; the oldest go first. A worker saves every 1 MiB (ARCHITECTURE.md).
+ */
 #define TAIL_MAX (4u * 1024 * 1024)
 
 struct tail {

@@ -61,7 +61,7 @@ on_hello(struct session *session, const struct message *message)
 static void
 on_ready(struct session *session, const struct message *message)
 {
-	struct session_detail detail = { 0 };
+	struct session_detail detail = {0};
 	struct wire_cursor cursor;
 	const char *commands;
 	size_t length;
@@ -86,8 +86,8 @@ on_ready(struct session *session, const struct message *message)
 
 /* i32 code, text message, JSON data: decoded into `detail`; the caller frees message. */
 static char *
-get_failure(struct session *session, const struct message *message,
-    struct session_detail *detail)
+get_failure(
+    struct session *session, const struct message *message, struct session_detail *detail)
 {
 	struct wire_cursor cursor;
 	const char *text;
@@ -111,7 +111,7 @@ get_failure(struct session *session, const struct message *message,
 static void
 failure_event(struct session *session, const struct message *message, enum session_event event)
 {
-	struct session_detail detail = { 0 };
+	struct session_detail detail = {0};
 	char *text = get_failure(session, message, &detail);
 
 	if (text == NULL)
@@ -135,8 +135,8 @@ on_log(struct session *session, const struct message *message)
 static void
 pass_update(struct session *session, const struct message *message)
 {
-	rpc_session_update(owner(session)->writer, session->quoted, message->payload,
-	    message->length);
+	rpc_session_update(
+	    owner(session)->writer, session->quoted, message->payload, message->length);
 }
 
 static void
@@ -167,7 +167,7 @@ on_session_update(struct session *session, const struct message *message)
 	if (!payload_is_object(message->payload, message->length, NULL, "sessionUpdate"))
 		refuse(session, "malformed SESSION_UPDATE");
 	else if (session->state == SESSION_STARTING && session_opening(session) != NULL &&
-	    pending_get_kind(session_opening(session)) == PENDING_NEW)
+		 pending_get_kind(session_opening(session)) == PENDING_NEW)
 		refuse(session, "an update before the client knows the session");
 	else if (session->state != SESSION_STOPPING)
 		pass_update(session, message);
@@ -252,7 +252,8 @@ on_client_request(struct session *session, const struct message *message)
 	method = wire_get_text(&cursor, &method_length);
 	params = wire_get_rest(&cursor, &length);
 	if (method == NULL || !client_request_allowed(method, method_length) ||
-	    !payload_is_object(params, length, "sessionId", NULL) || message->header->request == 0) {
+	    !payload_is_object(params, length, "sessionId", NULL) ||
+	    message->header->request == 0) {
 		refuse(session, "malformed CLIENT_REQUEST");
 		return;
 	}
@@ -276,9 +277,8 @@ answered(struct session *session, const struct message *message)
 	struct pending *pending =
 	    pending_find(owner(session)->pending, message->header->request, session);
 
-	if (pending != NULL &&
-	    (pending_get_kind(pending) == PENDING_FORWARDED ||
-		pending_get_kind(pending) == PENDING_COMMAND))
+	if (pending != NULL && (pending_get_kind(pending) == PENDING_FORWARDED ||
+				   pending_get_kind(pending) == PENDING_COMMAND))
 		return pending;
 	/* A close answers what the worker was given; its own answer may cross that. */
 	if (session->state == SESSION_STOPPING)
@@ -304,7 +304,7 @@ on_response(struct session *session, const struct message *message)
 static void
 on_response_error(struct session *session, const struct message *message)
 {
-	struct session_detail detail = { 0 };
+	struct session_detail detail = {0};
 	char *text = get_failure(session, message, &detail);
 	struct pending *pending;
 
@@ -312,15 +312,15 @@ on_response_error(struct session *session, const struct message *message)
 		return;
 	pending = answered(session, message);
 	if (pending != NULL)
-		pending_error(pending, detail.code, detail.message, detail.data,
-		    detail.data_length);
+		pending_error(
+		    pending, detail.code, detail.message, detail.data, detail.data_length);
 	free(text);
 }
 
 static void
 on_turn_done(struct session *session, const struct message *message)
 {
-	struct session_detail detail = { 0 };
+	struct session_detail detail = {0};
 	struct wire_cursor cursor;
 	uint8_t reason;
 
@@ -328,7 +328,8 @@ on_turn_done(struct session *session, const struct message *message)
 	reason = wire_get_u8(&cursor);
 	detail.data = wire_get_rest(&cursor, &detail.data_length);
 	if (reason >= STOP_REASON_COUNT || message->header->turn != session->turn.id ||
-	    (detail.data_length > 0 && !payload_is_object(detail.data, detail.data_length, NULL, NULL))) {
+	    (detail.data_length > 0 &&
+		!payload_is_object(detail.data, detail.data_length, NULL, NULL))) {
 		refuse(session, "malformed TURN_DONE");
 		return;
 	}
@@ -349,24 +350,24 @@ static const struct {
 	enum message_type type;
 	message_function function;
 } functions[] = {
-	{ TO_SUPERVISOR_TEXT, on_text },
-	{ TO_SUPERVISOR_TURN_UPDATE, on_turn_update },
-	{ TO_SUPERVISOR_SESSION_UPDATE, on_session_update },
-	{ TO_SUPERVISOR_CALL_OPEN, on_call_open },
-	{ TO_SUPERVISOR_CALL_STARTED, on_call_started },
-	{ TO_SUPERVISOR_CALL_CLOSED, on_call_closed },
-	{ TO_SUPERVISOR_STATE_SAVED, on_state_saved },
-	{ TO_SUPERVISOR_SESSION_STATE, on_session_state },
-	{ TO_SUPERVISOR_CLIENT_REQUEST, on_client_request },
-	{ TO_SUPERVISOR_CLIENT_CANCEL, on_client_cancel },
-	{ TO_SUPERVISOR_RESPONSE, on_response },
-	{ TO_SUPERVISOR_RESPONSE_ERROR, on_response_error },
-	{ TO_SUPERVISOR_TURN_DONE, on_turn_done },
-	{ TO_SUPERVISOR_TURN_FAILED, on_turn_failed },
-	{ TO_SUPERVISOR_HELLO, on_hello },
-	{ TO_SUPERVISOR_READY, on_ready },
-	{ TO_SUPERVISOR_SETUP_FAILED, on_setup_failed },
-	{ TO_SUPERVISOR_LOG, on_log },
+    {TO_SUPERVISOR_TEXT, on_text},
+    {TO_SUPERVISOR_TURN_UPDATE, on_turn_update},
+    {TO_SUPERVISOR_SESSION_UPDATE, on_session_update},
+    {TO_SUPERVISOR_CALL_OPEN, on_call_open},
+    {TO_SUPERVISOR_CALL_STARTED, on_call_started},
+    {TO_SUPERVISOR_CALL_CLOSED, on_call_closed},
+    {TO_SUPERVISOR_STATE_SAVED, on_state_saved},
+    {TO_SUPERVISOR_SESSION_STATE, on_session_state},
+    {TO_SUPERVISOR_CLIENT_REQUEST, on_client_request},
+    {TO_SUPERVISOR_CLIENT_CANCEL, on_client_cancel},
+    {TO_SUPERVISOR_RESPONSE, on_response},
+    {TO_SUPERVISOR_RESPONSE_ERROR, on_response_error},
+    {TO_SUPERVISOR_TURN_DONE, on_turn_done},
+    {TO_SUPERVISOR_TURN_FAILED, on_turn_failed},
+    {TO_SUPERVISOR_HELLO, on_hello},
+    {TO_SUPERVISOR_READY, on_ready},
+    {TO_SUPERVISOR_SETUP_FAILED, on_setup_failed},
+    {TO_SUPERVISOR_LOG, on_log},
 };
 
 /* NULL when the message is legal now, else what is wrong. */
@@ -389,7 +390,7 @@ on_message(struct worker_process *worker, const struct frame_header *header,
     const void *payload, size_t length, void *arg)
 {
 	struct session *session = arg;
-	struct message message = { header, payload, length };
+	struct message message = {header, payload, length};
 	const struct message_row *row = message_row(header->type);
 	const char *fault = illegal(session, row);
 	size_t i;
@@ -397,8 +398,8 @@ on_message(struct worker_process *worker, const struct frame_header *header,
 	if (row->setup && worker_stopping(worker))
 		return; /* too late: it is being ended already */
 	if (fault != NULL) {
-		log_error("worker", "%s in state %s", row->name,
-		    session_state_name(session->state));
+		log_error(
+		    "worker", "%s in state %s", row->name, session_state_name(session->state));
 		refuse(session, fault);
 		return;
 	}
@@ -415,7 +416,7 @@ on_message(struct worker_process *worker, const struct frame_header *header,
 static void
 on_gone(struct worker_process *worker, const char *cause, void *arg)
 {
-	struct session_detail detail = { .cause = cause };
+	struct session_detail detail = {.cause = cause};
 
 	(void)worker;
 	session_event(arg, SESSION_EVENT_GONE, &detail);
@@ -425,8 +426,8 @@ const struct worker_callbacks *
 worker_dispatch_callbacks(void)
 {
 	static const struct worker_callbacks callbacks = {
-		.message = on_message,
-		.gone = on_gone,
+	    .message = on_message,
+	    .gone = on_gone,
 	};
 
 	return &callbacks;

@@ -89,8 +89,8 @@ on_over(int fd, short events, void *arg)
 	worker_output_drain(worker->output);
 	exit_cause_describe(worker->status, worker->cause, text, sizeof text);
 	if (worker->reason[0] != '\0')
-		snprintf(text + strlen(text), sizeof text - strlen(text), ": %s",
-		    worker->reason);
+		snprintf(
+		    text + strlen(text), sizeof text - strlen(text), ": %s", worker->reason);
 	if (worker->cause == STOP_NONE && !worker->farewell)
 		log_warning("worker", "worker %ld %s", (long)worker->pid, text);
 	else
@@ -161,8 +161,8 @@ on_ended(enum channel_end end, const char *reason, void *arg)
 }
 
 static const struct channel_callbacks channel_callbacks = {
-	.message = on_message,
-	.ended = on_ended,
+    .message = on_message,
+    .ended = on_ended,
 };
 
 static void
@@ -215,8 +215,8 @@ on_sigchld(int number, short events, void *arg)
 }
 
 struct worker_list *
-worker_list_new(struct event_base *base, const char *path, void (*one_gone)(void *arg),
-    void *arg)
+worker_list_new(
+    struct event_base *base, const char *path, void (*one_gone)(void *arg), void *arg)
 {
 	struct worker_list *list = calloc(1, sizeof *list);
 
@@ -262,7 +262,7 @@ worker_list_count(const struct worker_list *list)
 	size_t count = 0;
 
 	LIST_FOREACH(worker, &list->workers, entry)
-		count++;
+	count++;
 	return count;
 }
 
@@ -270,11 +270,11 @@ worker_list_count(const struct worker_list *list)
 static int
 spawn(struct worker_process *worker, const char *role, int *socket_fd, int *log_fd)
 {
-	static const int ignored[] = { SIGUSR1, SIGPIPE, 0 };
-	int pair[2] = { -1, -1 }, pipe_fds[2] = { -1, -1 }, fds[4], saved;
+	static const int ignored[] = {SIGUSR1, SIGPIPE, 0};
+	int pair[2] = {-1, -1}, pipe_fds[2] = {-1, -1}, fds[4], saved;
 	char parent[24], generation[24];
 	char *argv[6];
-	struct child_setup setup = { .environment = environ, .fds = fds, .fd_count = 4 };
+	struct child_setup setup = {.environment = environ, .fds = fds, .fd_count = 4};
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1 ||
 	    pipe2(pipe_fds, O_CLOEXEC) == -1)
@@ -317,8 +317,8 @@ attach(struct worker_process *worker, int socket_fd, int log_fd)
 	struct event_base *base = worker->list->base;
 
 	if (fd_set_nonblocking(socket_fd, true) == 0)
-		worker->channel = channel_new(base, socket_fd, MESSAGE_TO_SUPERVISOR,
-		    &channel_callbacks, worker);
+		worker->channel = channel_new(
+		    base, socket_fd, MESSAGE_TO_SUPERVISOR, &channel_callbacks, worker);
 	if (worker->channel == NULL)
 		fd_close(&socket_fd);
 	worker->output = worker_output_new(base, log_fd, worker->pid);
@@ -365,8 +365,8 @@ worker_start(struct worker_list *list, const char *role,
 }
 
 void
-worker_set_owner(struct worker_process *worker, const struct worker_callbacks *callbacks,
-    void *arg)
+worker_set_owner(
+    struct worker_process *worker, const struct worker_callbacks *callbacks, void *arg)
 {
 	worker->callbacks = *callbacks;
 	worker->arg = arg;
@@ -376,10 +376,10 @@ int
 worker_send(struct worker_process *worker, enum message_type type, uint32_t request,
     uint32_t turn, const void *payload, size_t length)
 {
-	struct frame_header header = { .type = (uint16_t)type,
-		.request = request,
-		.turn = turn,
-		.generation = worker->generation };
+	struct frame_header header = {.type = (uint16_t)type,
+	    .request = request,
+	    .turn = turn,
+	    .generation = worker->generation};
 
 	if (worker->refused || worker->ended)
 		return -1;
@@ -413,8 +413,8 @@ arm(struct worker_process *worker, struct event *timer, int64_t milliseconds, in
 }
 
 void
-worker_stop(struct worker_process *worker, enum stop_cause cause, int64_t term_ms,
-    int64_t kill_ms)
+worker_stop(
+    struct worker_process *worker, enum stop_cause cause, int64_t term_ms, int64_t kill_ms)
 {
 	if (worker->cause == STOP_NONE)
 		worker->cause = cause;
@@ -456,17 +456,18 @@ worker_list_pause(struct worker_list *list, bool pause)
 
 	list->paused = pause;
 	LIST_FOREACH(worker, &list->workers, entry)
-		if (!worker->ended)
-			channel_pause(worker->channel, pause);
+	if (!worker->ended)
+		channel_pause(worker->channel, pause);
 }
 
 void
-worker_list_stop_all(struct worker_list *list, enum stop_cause cause, int64_t term_ms,
-    int64_t kill_ms)
+worker_list_stop_all(
+    struct worker_list *list, enum stop_cause cause, int64_t term_ms, int64_t kill_ms)
 {
 	struct worker_process *worker;
 
-	LIST_FOREACH(worker, &list->workers, entry) {
+	LIST_FOREACH(worker, &list->workers, entry)
+	{
 		worker_send(worker, TO_WORKER_SHUTDOWN, 0, 0, NULL, 0);
 		worker_stop(worker, cause, term_ms, kill_ms);
 	}

@@ -37,8 +37,8 @@ struct worker_callbacks {
 #define WORKER_SHUTDOWN_KILL_MS 700
 
 /* `one_gone` is called after a worker was freed. */
-struct worker_list *worker_list_new(struct event_base *base, const char *path,
-    void (*one_gone)(void *arg), void *arg);
+struct worker_list *worker_list_new(
+    struct event_base *base, const char *path, void (*one_gone)(void *arg), void *arg);
 /* Kills and reaps what is left. */
 void worker_list_free(struct worker_list *list);
 size_t worker_list_count(const struct worker_list *list);
@@ -47,8 +47,8 @@ size_t worker_list_count(const struct worker_list *list);
 struct worker_process *worker_start(struct worker_list *list, const char *role,
     const struct worker_callbacks *callbacks, void *arg);
 /* Gives a worker to another owner: a spare becomes a session's. */
-void worker_set_owner(struct worker_process *worker, const struct worker_callbacks *callbacks,
-    void *arg);
+void worker_set_owner(
+    struct worker_process *worker, const struct worker_callbacks *callbacks, void *arg);
 
 /* Sends a message; -1 when the worker is not to be reached any more. */
 int worker_send(struct worker_process *worker, enum message_type type, uint32_t request,
@@ -58,8 +58,8 @@ void worker_poke(struct worker_process *worker);
 pid_t worker_pid(const struct worker_process *worker);
 /* Asks it to end: message, then TERM and KILL after the given times; the first cause that is
  * given stays. A time of 0 means now. */
-void worker_stop(struct worker_process *worker, enum stop_cause cause, int64_t term_ms,
-    int64_t kill_ms);
+void worker_stop(
+    struct worker_process *worker, enum stop_cause cause, int64_t term_ms, int64_t kill_ms);
 /* No message of it counts any more; it is killed, and `cause` with `text` is why. */
 void worker_reject(struct worker_process *worker, enum stop_cause cause, const char *text);
 /* It broke the rules. */
@@ -67,7 +67,7 @@ void worker_violation(struct worker_process *worker, const char *text);
 bool worker_stopping(const struct worker_process *worker);
 /* Pauses or resumes reading from every worker. */
 void worker_list_pause(struct worker_list *list, bool pause);
-void worker_list_stop_all(struct worker_list *list, enum stop_cause cause, int64_t term_ms,
-    int64_t kill_ms);
+void worker_list_stop_all(
+    struct worker_list *list, enum stop_cause cause, int64_t term_ms, int64_t kill_ms);
 
 #endif

@@ -15,7 +15,7 @@ static void
 send_settings(struct worker *worker)
 {
 	struct json_object *settings = json_object_new_object();
-	struct runtime runtime = { 0 };
+	struct runtime runtime = {0};
 	struct buffer error = BUFFER_EMPTY;
 	bool found = true;
 

@@ -39,8 +39,8 @@ param(const struct catalogue_call *call, const char *name)
 static void
 list(struct catalogue_call *call)
 {
-	state_catalogue_list(call->worker->queue, param(call, "cwd"), param(call, "cursor"),
-	    on_done, call);
+	state_catalogue_list(
+	    call->worker->queue, param(call, "cwd"), param(call, "cursor"), on_done, call);
 }
 
 static void
@@ -67,9 +67,9 @@ static const struct {
 	bool session; /* sessionId must be there */
 	void (*run)(struct catalogue_call *);
 } rows[] = {
-	{ "session/list", INVALID_PARAMS, false, list },
-	{ "session/delete", INTERNAL_ERROR, true, delete_session },
-	{ "session/fork", INTERNAL_ERROR, true, fork_session },
+    {"session/list", INVALID_PARAMS, false, list},
+    {"session/delete", INTERNAL_ERROR, true, delete_session},
+    {"session/fork", INTERNAL_ERROR, true, fork_session},
 };
 
 static void
@@ -122,18 +122,18 @@ on_done(int code, struct json_object *result, const char *error, void *arg)
 }
 
 static void
-refuse(struct worker *worker, uint32_t request, int code, const char *message,
-    const char *field)
+refuse(
+    struct worker *worker, uint32_t request, int code, const char *message, const char *field)
 {
-	link_send_failure(worker->link, TO_SUPERVISOR_RESPONSE_ERROR, request, 0, code, message,
-	    NULL, field);
+	link_send_failure(
+	    worker->link, TO_SUPERVISOR_RESPONSE_ERROR, request, 0, code, message, NULL, field);
 }
 
 /* The name of a parameter that is not the string that it must be, or NULL. */
 static const char *
 params_fault(struct json_object *params, bool session)
 {
-	static const char *const texts[] = { "sessionId", "cwd", "cursor" };
+	static const char *const texts[] = {"sessionId", "cwd", "cursor"};
 	size_t i;
 
 	for (i = 0; i < sizeof texts / sizeof texts[0]; i++)

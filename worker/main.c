@@ -25,7 +25,7 @@
 static int
 run_check(int argc, char **argv)
 {
-	struct check_options options = { 0 };
+	struct check_options options = {0};
 	char *worker = program_path("HERMES_ACP_WORKER", "hermes-acp-worker");
 	char *guard = program_path("HERMES_ACP_GUARD", "hermes-acp-guard");
 	int status;

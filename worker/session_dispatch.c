@@ -64,8 +64,8 @@ tell_title(struct worker *worker, const char *text)
 		worker->titled = true;
 		session_tell_state(worker);
 		encode_v1_info(&line, title);
-		link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data,
-		    line.length);
+		link_send(
+		    worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
 	}
 	buffer_free(&line);
 	free(title);
@@ -74,9 +74,7 @@ tell_title(struct worker *worker, const char *text)
 static void
 fail_turn(struct worker *worker, const char *text)
 {
-	const struct turn_end end = { .code = INVALID_PARAMS,
-		.message = text,
-		.details = text };
+	const struct turn_end end = {.code = INVALID_PARAMS, .message = text, .details = text};
 
 	worker->agent.output.finished(&end, worker->agent.output.arg);
 }
@@ -85,7 +83,7 @@ fail_turn(struct worker *worker, const char *text)
 static bool
 run_command(struct worker *worker, struct json_object *blocks)
 {
-	static const struct turn_end end = { .reason = STOP_REASON_END_TURN };
+	static const struct turn_end end = {.reason = STOP_REASON_END_TURN};
 	struct agent *agent = &worker->agent;
 	struct buffer reply = BUFFER_EMPTY;
 	bool found = slash_command_run(agent, prompt_content_first_text(blocks), &reply);
@@ -150,8 +148,9 @@ tail_text(struct json_object *tail, struct buffer *text)
 		update = json_object_array_get_idx(tail, i);
 		if (strcmp(json_member_text(update, "sessionUpdate", ""),
 			"agent_message_chunk") == 0)
-			buffer_append_text(text,
-			    json_member_text(json_member_object(update, "content"), "text", ""));
+			buffer_append_text(
+			    text, json_member_text(
+				      json_member_object(update, "content"), "text", ""));
 	}
 }
 
@@ -170,8 +169,8 @@ on_turn_recover(struct worker *worker, const struct message *message)
 		    json_member_text(json_object_array_get_idx(calls, i), "id", ""));
 	tail_text(json_member_array(value, "tail"), &text);
 	if (conversation_length(agent->conversation) == 0) {
-		const struct turn_end end = { .code = -32603,
-			.message = "The session's process died and nothing of the turn was saved" };
+		const struct turn_end end = {.code = -32603,
+		    .message = "The session's process died and nothing of the turn was saved"};
 
 		agent->output.finished(&end, agent->output.arg);
 	} else {
@@ -219,8 +218,8 @@ on_command(struct worker *worker, const struct message *message)
 		link_send(worker->link, TO_SUPERVISOR_RESPONSE, message->request, 0, result,
 		    sizeof result - 1);
 	} else {
-		link_send_failure(worker->link, TO_SUPERVISOR_RESPONSE_ERROR, message->request, 0,
-		    INVALID_PARAMS, "No such command", NULL, NULL);
+		link_send_failure(worker->link, TO_SUPERVISOR_RESPONSE_ERROR, message->request,
+		    0, INVALID_PARAMS, "No such command", NULL, NULL);
 	}
 	buffer_free(&reply);
 	json_object_put(params);
@@ -306,9 +305,9 @@ static const struct {
 	const char *method;
 	void (*handle)(struct worker *, uint32_t, struct json_object *);
 } requests[] = {
-	{ "session/set_mode", set_mode },
-	{ "session/set_config_option", set_config_option },
-	{ "session/set_model", set_model },
+    {"session/set_mode", set_mode},
+    {"session/set_config_option", set_config_option},
+    {"session/set_model", set_model},
 };
 
 static void
@@ -355,19 +354,19 @@ static const struct {
 	enum message_type type;
 	void (*handle)(struct worker *, const struct message *);
 } handlers[] = {
-	{ TO_WORKER_TURN_START, on_turn_start },
-	{ TO_WORKER_TURN_RECOVER, on_turn_recover },
-	{ TO_WORKER_TURN_CANCEL, on_turn_cancel },
-	{ TO_WORKER_COMMAND, on_command },
-	{ TO_WORKER_REQUEST, on_request },
-	{ TO_WORKER_CLIENT_ANSWER, on_client_answer },
+    {TO_WORKER_TURN_START, on_turn_start},
+    {TO_WORKER_TURN_RECOVER, on_turn_recover},
+    {TO_WORKER_TURN_CANCEL, on_turn_cancel},
+    {TO_WORKER_COMMAND, on_command},
+    {TO_WORKER_REQUEST, on_request},
+    {TO_WORKER_CLIENT_ANSWER, on_client_answer},
 };
 
 void
 session_message(struct worker *worker, enum message_type type, uint32_t request, uint32_t turn,
     const char *payload, size_t length)
 {
-	struct message message = { request, turn, payload, length };
+	struct message message = {request, turn, payload, length};
 	size_t i;
 
 	for (i = 0; i < sizeof handlers / sizeof handlers[0]; i++)

@@ -82,8 +82,7 @@ restore_messages(struct worker *worker, struct json_object *messages)
 static void
 restore_session(struct worker *worker, struct json_object *session)
 {
-	const char *mode =
-	    json_member_string(json_member_object(session, "config"), "mode");
+	const char *mode = json_member_string(json_member_object(session, "config"), "mode");
 
 	if (mode != NULL && !worker->mode_given)
 		session_mode_parse(mode, &worker->agent.tools.mode);
@@ -107,11 +106,11 @@ on_loaded(const struct store_loaded *loaded, void *arg)
 	if (loaded->error != NULL && worker->opening == SESSION_OPEN_REVIVE) {
 		/* The session lives on; what it cannot remember it says. */
 		log_error("store", "%s", loaded->error);
-		buffer_printf(&worker->notes, "The earlier conversation could not be read: %s\n",
-		    loaded->error);
+		buffer_printf(&worker->notes,
+		    "The earlier conversation could not be read: %s\n", loaded->error);
 	} else if (loaded->error != NULL) {
-		link_send_failure(worker->link, TO_SUPERVISOR_SETUP_FAILED, 0, 0, INTERNAL_ERROR,
-		    "The session could not be read", loaded->error, NULL);
+		link_send_failure(worker->link, TO_SUPERVISOR_SETUP_FAILED, 0, 0,
+		    INTERNAL_ERROR, "The session could not be read", loaded->error, NULL);
 		return;
 	} else if (loaded->session == NULL && worker->opening != SESSION_OPEN_REVIVE) {
 		answer_not_found(worker);

@@ -42,8 +42,8 @@ static int
 fail(struct worker *worker, int code, const char *message, const char *details,
     const char *field)
 {
-	link_send_failure(worker->link, TO_SUPERVISOR_SETUP_FAILED, 0, 0, code, message, details,
-	    field);
+	link_send_failure(
+	    worker->link, TO_SUPERVISOR_SETUP_FAILED, 0, 0, code, message, details, field);
 	return -1;
 }
 
@@ -105,8 +105,8 @@ take_runtime(struct worker *worker, struct json_object *options)
 	if (json_member_boolean(options, "rehearsal", false))
 		runtime_rehearsal(json_member_string(options, "script"),
 		    json_member_boolean(options, "faults", false), &worker->agent.runtime);
-	else if (runtime_resolve(worker->configuration, NULL, NULL, &worker->agent.runtime,
-		     &error) == -1)
+	else if (runtime_resolve(
+		     worker->configuration, NULL, NULL, &worker->agent.runtime, &error) == -1)
 		status = fail(worker, AUTH_REQUIRED, "No usable model provider is configured",
 		    buffer_text(&error), NULL);
 	buffer_free(&error);
@@ -179,8 +179,8 @@ reasoning(const struct worker *worker)
 	if (configuration_value(worker->configuration, path) == NULL)
 		return request_reasoning_default(worker->agent.runtime.provider);
 	return configuration_boolean(worker->configuration, path, false)
-	    ? REQUEST_REASONING_ALL
-	    : REQUEST_REASONING_NONE;
+		   ? REQUEST_REASONING_ALL
+		   : REQUEST_REASONING_NONE;
 }
 
 /* 0 waits for ever, and nothing else does. */
@@ -229,8 +229,8 @@ take_notes(struct worker *worker, struct json_object *params)
 	const char *problems = configuration_problems(worker->configuration);
 
 	if (problems[0] != '\0')
-		buffer_printf(&worker->notes, "The configuration has problems:\n\n%s\n",
-		    problems);
+		buffer_printf(
+		    &worker->notes, "The configuration has problems:\n\n%s\n", problems);
 	if (count == 0)
 		return;
 	buffer_printf(&worker->notes, "MCP servers are not started by this version:");
@@ -273,7 +273,8 @@ tell_ready(struct worker *worker)
 	buffer_clear(&line);
 	encode_v1_commands(&line);
 	send_update(worker, &line);
-	encode_v1_usage(&line, agent_context_tokens(agent), agent->runtime.context_length, 0, 0);
+	encode_v1_usage(
+	    &line, agent_context_tokens(agent), agent->runtime.context_length, 0, 0);
 	send_update(worker, &line);
 	if (worker->notices && worker->notes.length > 0) {
 		encode_v1_notice(&line, "Please note", buffer_text(&worker->notes));
@@ -300,7 +301,7 @@ session_tell_state(struct worker *worker)
 static enum session_opening
 opening_of(const char *name)
 {
-	static const char *const names[] = { "new", "load", "resume", "revive" };
+	static const char *const names[] = {"new", "load", "resume", "revive"};
 	int i;
 
 	for (i = SESSION_OPEN_REVIVE; i > SESSION_OPEN_NEW; i--)
@@ -315,16 +316,16 @@ on_usage(const struct model_usage *usage, void *arg)
 {
 	struct worker *worker = arg;
 	const struct runtime *runtime = &worker->agent.runtime;
-	struct store_usage row = { .model = runtime->model,
-		.provider = runtime->provider,
-		.base_url = runtime->base_url,
-		.mode = runtime->api_mode,
-		.input = usage->input_tokens,
-		.output = usage->output_tokens,
-		.cache_read = usage->cache_read_tokens,
-		.cache_write = usage->cache_write_tokens,
-		.reasoning = usage->reasoning_tokens,
-		.cost = -1 };
+	struct store_usage row = {.model = runtime->model,
+	    .provider = runtime->provider,
+	    .base_url = runtime->base_url,
+	    .mode = runtime->api_mode,
+	    .input = usage->input_tokens,
+	    .output = usage->output_tokens,
+	    .cache_read = usage->cache_read_tokens,
+	    .cache_write = usage->cache_write_tokens,
+	    .reasoning = usage->reasoning_tokens,
+	    .cost = -1};
 
 	store_sqlite_add_usage(worker->agent.store, &row);
 }
@@ -336,8 +337,8 @@ make_store(struct worker *worker)
 	struct buffer error = BUFFER_EMPTY;
 
 	session_describe(worker, &info);
-	worker->agent.store = store_sqlite_new(worker->base,
-	    configuration_home(worker->configuration), &info, &error);
+	worker->agent.store = store_sqlite_new(
+	    worker->base, configuration_home(worker->configuration), &info, &error);
 	json_object_put(info.config);
 	if (worker->agent.store == NULL) {
 		log_error("store", "%s", buffer_text(&error));

@@ -62,8 +62,7 @@ supervisor_link_new(struct event_base *base, int fd, uint32_t generation,
     const struct supervisor_link_callbacks *callbacks, void *arg)
 {
 	static const struct channel_callbacks channel_callbacks = {
-		.message = on_message, .ended = on_ended, .drained = on_drained
-	};
+	    .message = on_message, .ended = on_ended, .drained = on_drained};
 	struct supervisor_link *link = xcalloc(1, sizeof *link);
 
 	link->generation = generation;
@@ -92,10 +91,10 @@ void
 link_send(struct supervisor_link *link, enum message_type type, uint32_t request, uint32_t turn,
     const void *payload, size_t length)
 {
-	struct frame_header header = { .type = (uint16_t)type,
-		.request = request,
-		.turn = turn,
-		.generation = link->generation };
+	struct frame_header header = {.type = (uint16_t)type,
+	    .request = request,
+	    .turn = turn,
+	    .generation = link->generation};
 
 	channel_send(link->channel, &header, payload, length);
 }
@@ -111,8 +110,8 @@ link_send_json(struct supervisor_link *link, enum message_type type, uint32_t re
 }
 
 void
-link_send_text(struct supervisor_link *link, enum message_type type, uint32_t turn,
-    const char *text)
+link_send_text(
+    struct supervisor_link *link, enum message_type type, uint32_t turn, const char *text)
 {
 	struct buffer payload = BUFFER_EMPTY;
 
@@ -146,8 +145,8 @@ link_send_failure(struct supervisor_link *link, enum message_type type, uint32_t
 
 	if (details != NULL)
 		json_set(data, "details",
-		    json_new_bytes(details,
-			utf8_floor(details, strlen(details), FAILURE_DETAILS_MAX)));
+		    json_new_bytes(
+			details, utf8_floor(details, strlen(details), FAILURE_DETAILS_MAX)));
 	if (field != NULL)
 		json_set_text(data, "field", field);
 	text = json_text(data, &length);

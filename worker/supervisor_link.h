@@ -32,8 +32,8 @@ void link_send(struct supervisor_link *link, enum message_type type, uint32_t re
     uint32_t turn, const void *payload, size_t length);
 void link_send_json(struct supervisor_link *link, enum message_type type, uint32_t request,
     uint32_t turn, struct json_object *value);
-void link_send_text(struct supervisor_link *link, enum message_type type, uint32_t turn,
-    const char *text);
+void link_send_text(
+    struct supervisor_link *link, enum message_type type, uint32_t turn, const char *text);
 /* SETUP_FAILED, RESPONSE_ERROR, TURN_FAILED: `details` (may be NULL) becomes data.details,
  * `field` (may be NULL) data.field. */
 void link_send_failure(struct supervisor_link *link, enum message_type type, uint32_t request,

@@ -37,10 +37,10 @@ struct worker {
 	struct supervisor_link *link;
 	struct configuration *configuration;
 	bool set_up, ending;
-	int status; /* exit status */
-	struct state *state; /* the database */
+	int status;		   /* exit status */
+	struct state *state;	   /* the database */
 	struct state_queue *queue; /* the catalogue: its requests */
-	bool rehearsal; /* the catalogue: the rehearsal provider is used */
+	bool rehearsal;		   /* the catalogue: the rehearsal provider is used */
 	/* A session's: */
 	struct agent agent;
 	struct permission_list *permissions;
@@ -52,9 +52,9 @@ struct worker {
 	bool notices;	     /* the client shows notices */
 	enum session_opening opening;
 	void (*opened)(struct worker *worker);
-	bool durable;	     /* the store is the database */
-	bool mode_given;     /* the set-up named the mode */
-	bool titled, noted;  /* the session has its title; the notes were told */
+	bool durable;	    /* the store is the database */
+	bool mode_given;    /* the set-up named the mode */
+	bool titled, noted; /* the session has its title; the notes were told */
 };
 
 /* Serves as `role` on descriptor 3; returns the exit status. */
@@ -87,8 +87,8 @@ void catalogue_message(struct worker *worker, enum message_type type, uint32_t r
     const char *payload, size_t length);
 
 /* catalogue_requests.c: answers a REQUEST from the database. */
-void catalogue_request(struct worker *worker, uint32_t request, const char *payload,
-    size_t length);
+void
+catalogue_request(struct worker *worker, uint32_t request, const char *payload, size_t length);
 /* Saves what a COMMIT_TAIL holds. */
 void catalogue_commit_tail(struct worker *worker, const char *payload, size_t length);
 

@@ -333,10 +333,10 @@ fake_on_catalogue_gone(const char *cause, void *arg)
 }
 
 static const struct catalogue_callbacks catalogue_callbacks = {
-	.changed = fake_on_settings,
-	.answered = fake_on_catalogue_answer,
-	.failed = fake_on_catalogue_error,
-	.gone = fake_on_catalogue_gone,
+    .changed = fake_on_settings,
+    .answered = fake_on_catalogue_answer,
+    .failed = fake_on_catalogue_error,
+    .gone = fake_on_catalogue_gone,
 };
 
 static inline struct fake *

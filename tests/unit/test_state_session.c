@@ -326,7 +326,8 @@ test_leases(void **state)
 	assert_int_equal(state_lease_take(database, "s", "pid=1:turn=x", &error), SQLITE_OK);
 	sql("UPDATE session_turn_leases SET expires_at = 5");
 	assert_int_equal(state_lease_take(database, "s", mine, &error), SQLITE_OK);
-	/* A holder of ours that is dead keeps nobody out, though its parent may not have asked. */
+	/* A holder of ours that is dead keeps nobody out, though its parent may not have asked.
+	 */
 	pid = fork();
 	if (pid == 0)
 		_exit(0);

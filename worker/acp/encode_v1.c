@@ -13,27 +13,27 @@
 #include <time.h>
 
 static const char *const voices[] = {
-	[OUTPUT_TEXT] = "agent_message_chunk",
-	[OUTPUT_THOUGHT] = "agent_thought_chunk",
+    [OUTPUT_TEXT] = "agent_message_chunk",
+    [OUTPUT_THOUGHT] = "agent_thought_chunk",
 };
 
 static const char *const statuses[] = {
-	[CARD_PENDING] = "pending",
-	[CARD_IN_PROGRESS] = "in_progress",
-	[CARD_COMPLETED] = "completed",
-	[CARD_FAILED] = "failed",
+    [CARD_PENDING] = "pending",
+    [CARD_IN_PROGRESS] = "in_progress",
+    [CARD_COMPLETED] = "completed",
+    [CARD_FAILED] = "failed",
 };
 
 static const struct {
 	enum session_mode mode;
 	const char *name, *description;
 } modes[] = {
-	{ SESSION_MODE_DEFAULT, "Default", "Asks before every edit" },
-	{ SESSION_MODE_ACCEPT_EDITS, "Accept edits",
-	    "Edits below the session's folders go through; commands that look dangerous ask" },
-	{ SESSION_MODE_DONT_ASK, "Don't ask",
-	    "Every edit goes through but those of sensitive files" },
-	{ SESSION_MODE_PLAN, "Plan", "Reads only: nothing is changed and nothing is run" },
+    {SESSION_MODE_DEFAULT, "Default", "Asks before every edit"},
+    {SESSION_MODE_ACCEPT_EDITS, "Accept edits",
+	"Edits below the session's folders go through; commands that look dangerous ask"},
+    {SESSION_MODE_DONT_ASK, "Don't ask",
+	"Every edit goes through but those of sensitive files"},
+    {SESSION_MODE_PLAN, "Plan", "Reads only: nothing is changed and nothing is run"},
 };
 
 /* Most bytes of a card's contents, so that the line stays below MESSAGE_UPDATE_MAX. */
@@ -71,8 +71,8 @@ encode_v1_chunk(struct buffer *out, enum output_voice voice, const char *message
 static void
 append_text(struct buffer *out, const char *text)
 {
-	buffer_append_text(out,
-	    "{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":");
+	buffer_append_text(
+	    out, "{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":");
 	buffer_append_json_text(out, text);
 	buffer_append_text(out, "}}");
 }
@@ -181,8 +181,8 @@ encode_v1_card_update(struct buffer *out, const struct tool_run *run, enum card_
 }
 
 void
-encode_v1_failed_call(struct buffer *out, const char *call_id, const char *name,
-    const char *text)
+encode_v1_failed_call(
+    struct buffer *out, const char *call_id, const char *name, const char *text)
 {
 	const struct tool *tool = tool_find(name);
 
@@ -285,8 +285,9 @@ append_options(struct buffer *out, enum session_mode mode, const char *model)
 		member(out, "description", modes[i].description);
 		buffer_append_byte(out, '}');
 	}
-	buffer_append_text(out, "]},{\"id\":\"model\",\"name\":\"Model\",\"category\":\"model\","
-				"\"type\":\"select\"");
+	buffer_append_text(out,
+	    "]},{\"id\":\"model\",\"name\":\"Model\",\"category\":\"model\","
+	    "\"type\":\"select\"");
 	member(out, "currentValue", model);
 	buffer_append_text(out, ",\"options\":[{\"value\":");
 	buffer_append_json_text(out, model);
@@ -398,10 +399,10 @@ enum user_answer
 encode_v1_answer(struct json_object *result)
 {
 	static const char *const ids[USER_COUNT] = {
-		[USER_ALLOWS_ONCE] = "allow_once",
-		[USER_ALLOWS_ALWAYS] = "allow_always",
-		[USER_REJECTS_ONCE] = "reject_once",
-		[USER_REJECTS_ALWAYS] = "reject_always",
+	    [USER_ALLOWS_ONCE] = "allow_once",
+	    [USER_ALLOWS_ALWAYS] = "allow_always",
+	    [USER_REJECTS_ONCE] = "reject_once",
+	    [USER_REJECTS_ALWAYS] = "reject_always",
 	};
 	struct json_object *outcome = json_member_object(result, "outcome");
 	const char *kind = json_member_text(outcome, "outcome", "");

@@ -16,17 +16,17 @@ void encode_v1_chunk(struct buffer *out, enum output_voice voice, const char *me
 /* tool_call from run->card. */
 void encode_v1_card(struct buffer *out, const struct tool_run *run);
 /* tool_call_update; contents from run->shown (left out when it has none). */
-void encode_v1_card_update(struct buffer *out, const struct tool_run *run,
-    enum card_status status);
+void
+encode_v1_card_update(struct buffer *out, const struct tool_run *run, enum card_status status);
 /* tool_call of a call that could not be run. */
-void encode_v1_failed_call(struct buffer *out, const char *call_id, const char *name,
-    const char *text);
+void encode_v1_failed_call(
+    struct buffer *out, const char *call_id, const char *name, const char *text);
 /* tool_call_update of a card whose call was cut off. */
-void encode_v1_lost_card(struct buffer *out, const char *call_id, bool failed,
-    const char *text);
+void
+encode_v1_lost_card(struct buffer *out, const char *call_id, bool failed, const char *text);
 void encode_v1_plan(struct buffer *out, const struct todo_list *list);
-void encode_v1_usage(struct buffer *out, int64_t used, int64_t size, int64_t input,
-    int64_t output);
+void
+encode_v1_usage(struct buffer *out, int64_t used, int64_t size, int64_t input, int64_t output);
 void encode_v1_commands(struct buffer *out);
 void encode_v1_mode(struct buffer *out, enum session_mode mode);
 void encode_v1_options(struct buffer *out, enum session_mode mode, const char *model);

@@ -126,15 +126,15 @@ permission_withdraw(struct permission_list *list, const struct tool_run *run)
 	struct question *question;
 
 	TAILQ_FOREACH(question, &list->questions, entry)
-		if (question->run == run) {
-			withdraw(question);
-			return;
-		}
+	if (question->run == run) {
+		withdraw(question);
+		return;
+	}
 }
 
 void
-permission_answer(struct permission_list *list, uint32_t request, bool failed,
-    struct json_object *value)
+permission_answer(
+    struct permission_list *list, uint32_t request, bool failed, struct json_object *value)
 {
 	struct question *question;
 	void (*answered)(enum user_answer, void *);
@@ -142,8 +142,8 @@ permission_answer(struct permission_list *list, uint32_t request, bool failed,
 	void *arg;
 
 	TAILQ_FOREACH(question, &list->questions, entry)
-		if (question->request == request)
-			break;
+	if (question->request == request)
+		break;
 	if (question == NULL)
 		return;
 	answer = failed ? USER_REJECTS_ONCE : encode_v1_answer(value);

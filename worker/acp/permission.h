@@ -17,8 +17,8 @@ struct supervisor_link;
 struct tool_run;
 
 /* `timeout_ms` 0: waits for ever. */
-struct permission_list *permission_list_new(struct event_base *base,
-    struct supervisor_link *link, int64_t timeout_ms);
+struct permission_list *
+permission_list_new(struct event_base *base, struct supervisor_link *link, int64_t timeout_ms);
 void permission_list_free(struct permission_list *list);
 /* Forgets every question without a word: who asked is gone. `list` may be NULL. */
 void permission_list_forget(struct permission_list *list);
@@ -27,7 +27,7 @@ void permission_ask(struct permission_list *list, uint32_t turn, const struct to
 /* The answer is not wanted any more. */
 void permission_withdraw(struct permission_list *list, const struct tool_run *run);
 /* An answer of the client. Unknown numbers (late answers) are ignored. */
-void permission_answer(struct permission_list *list, uint32_t request, bool failed,
-    struct json_object *value);
+void permission_answer(
+    struct permission_list *list, uint32_t request, bool failed, struct json_object *value);
 
 #endif

@@ -90,10 +90,11 @@ user_parts(struct replay *replay, struct json_object *parts)
 	for (i = 0; i < json_object_array_length(parts); i++) {
 		part = json_object_array_get_idx(parts, i);
 		if (json_has(part, "image_url"))
-			image_chunk(replay, json_member_text(json_member_object(part, "image_url"),
-						 "url", ""));
+			image_chunk(replay,
+			    json_member_text(json_member_object(part, "image_url"), "url", ""));
 		else
-			text_chunks(replay, "user_message_chunk", "", json_member(part, "text"));
+			text_chunks(
+			    replay, "user_message_chunk", "", json_member(part, "text"));
 	}
 }
 
@@ -117,8 +118,8 @@ user_message(struct replay *replay, struct json_object *message)
 	}
 	for (i = 0; i < json_object_array_length(blocks); i++) {
 		text = json_text(json_object_array_get_idx(blocks, i), &length);
-		buffer_append_text(&replay->line,
-		    "{\"sessionUpdate\":\"user_message_chunk\",\"content\":");
+		buffer_append_text(
+		    &replay->line, "{\"sessionUpdate\":\"user_message_chunk\",\"content\":");
 		buffer_append(&replay->line, text, length);
 		buffer_append_byte(&replay->line, '}');
 		send_line(replay);
@@ -149,8 +150,8 @@ content_item(struct buffer *line, struct json_object *item)
 	struct json_object *old = json_member(item, "old"), *text = json_member(item, "text");
 
 	if (path == NULL) {
-		buffer_append_text(line,
-		    "{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":");
+		buffer_append_text(
+		    line, "{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":");
 		buffer_append_json_text(line, text != NULL ? json_object_get_string(text) : "");
 		buffer_append_text(line, "}}");
 		return;
@@ -262,7 +263,8 @@ show_plan(struct replay *replay, const char *name, struct json_object *result)
 static void
 assistant_message(struct replay *replay, struct json_object *message, size_t next)
 {
-	struct json_object *display = json_member_object(message, DISPLAY_MEMBER), *call, *result;
+	struct json_object *display = json_member_object(message, DISPLAY_MEMBER), *call,
+			   *result;
 	struct json_object *calls = json_member_array(message, "tool_calls"), *thought;
 	size_t count = calls != NULL ? json_object_array_length(calls) : 0, i;
 	const char *id;
@@ -270,8 +272,8 @@ assistant_message(struct replay *replay, struct json_object *message, size_t nex
 	thought = json_member(message, "reasoning_content");
 	if (thought == NULL)
 		thought = json_member(message, "reasoning");
-	text_chunks(replay, "agent_thought_chunk", json_member_text(display, "thoughtId", ""),
-	    thought);
+	text_chunks(
+	    replay, "agent_thought_chunk", json_member_text(display, "thoughtId", ""), thought);
 	text_chunks(replay, "agent_message_chunk", json_member_text(display, "messageId", ""),
 	    json_member(message, "content"));
 	for (i = 0; i < count; i++) {
@@ -290,7 +292,7 @@ void
 replay_messages(struct json_object *messages,
     void (*send)(const char *update, size_t length, void *arg), void *arg)
 {
-	struct replay replay = { .messages = messages, .send = send, .arg = arg };
+	struct replay replay = {.messages = messages, .send = send, .arg = arg};
 	size_t count = json_object_array_length(messages), i;
 	struct json_object *message;
 	const char *role;

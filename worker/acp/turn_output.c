@@ -31,7 +31,7 @@ struct turn_output {
 	struct supervisor_link *link;
 	struct permission_list *permissions;
 	uint32_t turn;
-	uint64_t texts; /* TEXT messages of this turn */
+	uint64_t texts;	    /* TEXT messages of this turn */
 	struct mark *marks; /* saves that are under way, oldest first */
 	size_t mark_count;
 	struct json_object *open; /* cards that a dead process left on the screen, as keys */
@@ -113,8 +113,8 @@ on_started(const char *call_id, void (*written)(void *arg), void *written_arg, v
 	link_send_text(self->link, TO_SUPERVISOR_CALL_STARTED, self->turn, call_id);
 	if (link_flush(self->link))
 		return true;
-	self->waiting = xreallocarray(self->waiting, self->waiting_count + 1,
-	    sizeof *self->waiting);
+	self->waiting =
+	    xreallocarray(self->waiting, self->waiting_count + 1, sizeof *self->waiting);
 	self->waiting[self->waiting_count].written = written;
 	self->waiting[self->waiting_count++].arg = written_arg;
 	return false;
@@ -197,8 +197,8 @@ on_saved(bool done, void *arg)
 	if (!done || mark.turn == 0 || mark.turn != self->turn)
 		return;
 	wire_put_u64(&payload, mark.texts);
-	link_send(self->link, TO_SUPERVISOR_STATE_SAVED, 0, self->turn, payload.data,
-	    payload.length);
+	link_send(
+	    self->link, TO_SUPERVISOR_STATE_SAVED, 0, self->turn, payload.data, payload.length);
 	buffer_free(&payload);
 }
 
@@ -217,8 +217,8 @@ on_finished(const struct turn_end *end, void *arg)
 	unsigned char reason = (unsigned char)end->reason;
 
 	if (end->code != 0)
-		link_send_failure(self->link, TO_SUPERVISOR_TURN_FAILED, 0, self->turn, end->code,
-		    end->message, end->details, NULL);
+		link_send_failure(self->link, TO_SUPERVISOR_TURN_FAILED, 0, self->turn,
+		    end->code, end->message, end->details, NULL);
 	else
 		link_send(self->link, TO_SUPERVISOR_TURN_DONE, 0, self->turn, &reason, 1);
 	turn_output_forget(self); /* its calls are gone */
@@ -252,20 +252,20 @@ struct output
 turn_output_callbacks(struct turn_output *self)
 {
 	struct output output = {
-		.text = on_text,
-		.card = on_card,
-		.failed_call = on_failed_call,
-		.lost_card = on_lost_card,
-		.started = on_started,
-		.ask = on_ask,
-		.unask = on_unask,
-		.plan = on_plan,
-		.usage = on_usage,
-		.saving = on_saving,
-		.saved = on_saved,
-		.busy = on_busy,
-		.finished = on_finished,
-		.arg = self,
+	    .text = on_text,
+	    .card = on_card,
+	    .failed_call = on_failed_call,
+	    .lost_card = on_lost_card,
+	    .started = on_started,
+	    .ask = on_ask,
+	    .unask = on_unask,
+	    .plan = on_plan,
+	    .usage = on_usage,
+	    .saving = on_saving,
+	    .saved = on_saved,
+	    .busy = on_busy,
+	    .finished = on_finished,
+	    .arg = self,
 	};
 
 	return output;

@@ -14,8 +14,8 @@ struct permission_list;
 struct supervisor_link;
 struct turn_output;
 
-struct turn_output *turn_output_new(struct supervisor_link *link,
-    struct permission_list *permissions);
+struct turn_output *
+turn_output_new(struct supervisor_link *link, struct permission_list *permissions);
 void turn_output_free(struct turn_output *self);
 /* The callbacks for an agent. */
 struct output turn_output_callbacks(struct turn_output *self);

@@ -13,5 +13,5 @@ agent_context_tokens(const struct agent *agent)
 	if (agent->context_tokens > 0)
 		return agent->context_tokens;
 	return (int64_t)(conversation_characters(agent->conversation) / 4 +
-	    (agent->system_prompt != NULL ? strlen(agent->system_prompt) / 4 : 0));
+			 (agent->system_prompt != NULL ? strlen(agent->system_prompt) / 4 : 0));
 }

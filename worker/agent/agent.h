@@ -18,7 +18,7 @@ struct model_usage;
 struct turn;
 
 struct agent_limits {
-	int64_t requests;	 /* model requests in a turn (agent.max_turns, 90) */
+	int64_t requests;	   /* model requests in a turn (agent.max_turns, 90) */
 	int64_t result_characters; /* of one tool result (as in Hermes: 100,000) */
 };
 
@@ -32,9 +32,9 @@ struct agent {
 	struct output output;
 	char *system_prompt; /* built with the first turn */
 	struct json_object *tool_list;
-	bool images;	     /* the model takes pictures, as far as we know */
-	enum request_reasoning reasoning; /* what is sent back of earlier thoughts */
-	struct turn *turn;   /* the running one, NULL when idle */
+	bool images;			     /* the model takes pictures, as far as we know */
+	enum request_reasoning reasoning;    /* what is sent back of earlier thoughts */
+	struct turn *turn;		     /* the running one, NULL when idle */
 	int64_t input_tokens, output_tokens; /* sums over the session */
 	int64_t context_tokens;		     /* of the last request and its answer */
 	/* One request to the model has ended; may be NULL. */
@@ -54,8 +54,8 @@ void turn_start(struct agent *agent, struct json_object *message);
 /* Goes on with a turn of a process that died. `text` is what the client has seen of an answer
  * that was not saved, `calls` [{id, started}] the cards that are open. The conversation must
  * have been loaded. */
-void turn_recover(struct agent *agent, const char *text, size_t length,
-    struct json_object *calls);
+void
+turn_recover(struct agent *agent, const char *text, size_t length, struct json_object *calls);
 /* Ends the turn as cancelled; finished() follows, within this call or soon after. */
 void turn_cancel(struct agent *agent);
 /* What was written could be passed on: the stream goes on. */

@@ -107,8 +107,8 @@ conversation_truncate(struct conversation *conversation, size_t length)
 	json_object_array_del_idx(conversation->messages, length, have - length);
 	conversation->characters = 0;
 	for (i = 0; i < length; i++)
-		conversation->characters += message_characters(
-		    json_object_array_get_idx(conversation->messages, i));
+		conversation->characters +=
+		    message_characters(json_object_array_get_idx(conversation->messages, i));
 }
 
 struct json_object *
@@ -176,8 +176,8 @@ conversation_claim_id(struct conversation *conversation, char **id)
 {
 	bool own = conversation->starts > 1;
 
-	while (own || (*id)[0] == '\0' || strlen(*id) > 256 ||
-	    json_has(conversation->ids, *id)) {
+	while (
+	    own || (*id)[0] == '\0' || strlen(*id) > 256 || json_has(conversation->ids, *id)) {
 		free(*id);
 		*id = xasprintf("call_%u_%u", conversation->starts, ++conversation->made);
 		own = false;

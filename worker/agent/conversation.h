@@ -33,8 +33,8 @@ struct json_object *conversation_user(struct json_object *content);
 /* `extra` (may be NULL) is copied in; `calls` become tool_calls. */
 struct json_object *conversation_assistant(const char *text, size_t length,
     struct json_object *extra, const struct model_tool_call *calls, size_t count);
-struct json_object *conversation_tool(const char *call_id, const char *name, const char *content,
-    size_t length);
+struct json_object *
+conversation_tool(const char *call_id, const char *name, const char *content, size_t length);
 
 /* Makes `*id` one that no call of this session had before: kept when it is new, else replaced
  * (the caller's string is freed). */

@@ -83,8 +83,8 @@ display_run(struct json_object *message, const struct tool_run *run, bool failed
 	const struct tool_contents *shown =
 	    run->shown.count > 0 ? &run->shown : &run->card.contents;
 
-	json_set_text(display, "title",
-	    run->card.title != NULL ? run->card.title : run->tool->name);
+	json_set_text(
+	    display, "title", run->card.title != NULL ? run->card.title : run->tool->name);
 	json_set_text(display, "kind", tool_kind_name(run->tool->kind));
 	json_set_boolean(display, "failed", failed);
 	json_set(display, "locations", locations(&run->card));

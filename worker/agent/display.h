@@ -19,8 +19,8 @@ struct tool_run;
 /* A prompt: {"prompt": blocks}; blocks are borrowed. */
 void display_prompt(struct json_object *message, struct json_object *blocks);
 /* An answer: {"messageId", "thoughtId"}; each may be "". */
-void display_answer(struct json_object *message, const char *message_id,
-    const char *thought_id);
+void
+display_answer(struct json_object *message, const char *message_id, const char *thought_id);
 /* A tool's result: {"title", "kind", "failed", "locations", "content"}. */
 void display_run(struct json_object *message, const struct tool_run *run, bool failed);
 /* The result of a call that never became a run. */

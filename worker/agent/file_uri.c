@@ -109,8 +109,8 @@ file_uri_clear(struct file_uri *uri)
 }
 
 void
-file_uri_append_lines(const struct file_uri *uri, const char *text, size_t length,
-    struct buffer *out)
+file_uri_append_lines(
+    const struct file_uri *uri, const char *text, size_t length, struct buffer *out)
 {
 	const char *at = text, *end = text + length, *newline;
 	size_t number = 1;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct file_uri {
-	char *path;		    /* absolute */
+	char *path;		      /* absolute */
 	size_t first_line, last_line; /* 1-based, inclusive; 0 = the whole file */
 };
 
@@ -19,7 +19,7 @@ struct file_uri {
 bool file_uri_parse(const char *text, const char *cwd, struct file_uri *uri);
 void file_uri_clear(struct file_uri *uri);
 /* Appends the range's lines as "number|line". */
-void file_uri_append_lines(const struct file_uri *uri, const char *text, size_t length,
-    struct buffer *out);
+void file_uri_append_lines(
+    const struct file_uri *uri, const char *text, size_t length, struct buffer *out);
 
 #endif

@@ -48,16 +48,16 @@ struct output {
 	void (*lost_card)(const char *call_id, bool failed, const char *text, void *arg);
 	/* The call's first side effect comes next. True when that has been written out; else
 	 * `written` is called when it has. */
-	bool (*started)(const char *call_id, void (*written)(void *arg), void *written_arg,
-	    void *arg);
+	bool (*started)(
+	    const char *call_id, void (*written)(void *arg), void *written_arg, void *arg);
 	/* Asks the user; `answered` is called once, unless unask() comes first. */
 	void (*ask)(const struct tool_run *run, void (*answered)(enum user_answer, void *arg),
 	    void *answered_arg, void *arg);
 	void (*unask)(const struct tool_run *run, void *arg);
 	void (*plan)(const struct todo_list *list, void *arg);
 	/* Tokens in the context now, and the window. The others are -1 when not known. */
-	void (*usage)(int64_t used, int64_t size, int64_t input, int64_t output,
-	    int64_t cached, void *arg);
+	void (*usage)(int64_t used, int64_t size, int64_t input, int64_t output, int64_t cached,
+	    void *arg);
 	/* Everything that was streamed until now is being saved, and for each time that was
 	 * called, in the same order: it is saved, or it could not be. */
 	void (*saving)(void *arg);

@@ -21,8 +21,8 @@
 #define READ_MAX (1024 * 1024)
 #define SHOW_MAX 20000
 
-static const char *const names[] = { ".hermes.md", "HERMES.md", "AGENTS.md", "agents.md",
-	"CLAUDE.md", ".cursorrules" };
+static const char *const names[] = {
+    ".hermes.md", "HERMES.md", "AGENTS.md", "agents.md", "CLAUDE.md", ".cursorrules"};
 
 /* The text behind a YAML front matter. */
 static const char *
@@ -47,7 +47,8 @@ shorten(const char *text, const char *path)
 	head = utf8_floor(text, length, SHOW_MAX * 7 / 10);
 	tail = utf8_floor(text, length, length - SHOW_MAX * 2 / 10);
 	buffer_append(&out, text, head);
-	buffer_printf(&out, "\n[… %zu of %zu bytes of %s left out …]\n", tail - head, length, path);
+	buffer_printf(
+	    &out, "\n[… %zu of %zu bytes of %s left out …]\n", tail - head, length, path);
 	buffer_append_text(&out, text + tail);
 	return buffer_take(&out);
 }
@@ -109,8 +110,8 @@ append_from(const char *folder, struct buffer *prompt)
 		path = xasprintf("%s/%s", folder, names[i]);
 		notes = project_notes_read(path);
 		if (notes != NULL)
-			buffer_printf(prompt, "\nNotes of the project (%s):\n\n%s\n", path,
-			    notes);
+			buffer_printf(
+			    prompt, "\nNotes of the project (%s):\n\n%s\n", path, notes);
 		free(path);
 	}
 	i = notes != NULL;

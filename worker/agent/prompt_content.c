@@ -71,8 +71,8 @@ take_text(struct content *content, struct json_object *block)
 
 	if (!json_object_is_type(text, json_type_string))
 		return refuse(content, "A text block", ": text is missing or not a string");
-	add_text(content, json_object_get_string(text),
-	    (size_t)json_object_get_string_len(text));
+	add_text(
+	    content, json_object_get_string(text), (size_t)json_object_get_string_len(text));
 	return 0;
 }
 
@@ -109,8 +109,8 @@ take_link(struct content *content, struct json_object *block)
 	const char *uri = json_member_string(block, "uri");
 
 	if (uri == NULL)
-		return refuse(content, "A resource_link block",
-		    ": uri is missing or not a string");
+		return refuse(
+		    content, "A resource_link block", ": uri is missing or not a string");
 	prompt_file_link(uri, json_member_string(block, "name"),
 	    json_member_string(block, "title"), content->cwd, &file);
 	take_file(content, &file);
@@ -137,10 +137,10 @@ static const struct {
 	const char *type;
 	int (*take)(struct content *, struct json_object *);
 } kinds[] = {
-	{ "text", take_text },
-	{ "image", take_image },
-	{ "resource_link", take_link },
-	{ "resource", take_resource },
+    {"text", take_text},
+    {"image", take_image},
+    {"resource_link", take_link},
+    {"resource", take_resource},
 };
 
 static int
@@ -168,14 +168,12 @@ is_blank(const struct buffer *text)
 struct json_object *
 prompt_content_build(struct json_object *blocks, const char *cwd, struct buffer *error)
 {
-	struct content content = { .parts = json_object_new_array(),
-		.cwd = cwd,
-		.error = error };
+	struct content content = {.parts = json_object_new_array(), .cwd = cwd, .error = error};
 	struct json_object *value = NULL;
 	size_t i, count;
 
-	count = json_object_is_type(blocks, json_type_array) ? json_object_array_length(blocks)
-							      : 0;
+	count =
+	    json_object_is_type(blocks, json_type_array) ? json_object_array_length(blocks) : 0;
 	if (count == 0)
 		refuse(&content, "prompt", " must be an array with at least one block");
 	for (i = 0; i < count; i++)

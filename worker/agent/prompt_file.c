@@ -99,9 +99,8 @@ note(struct prompt_file *file, const char *text)
 	buffer_printf(&file->text, "[Not included: %s]", text);
 }
 
-static const char *const image_types[][2] = { { ".png", "image/png" },
-	{ ".jpg", "image/jpeg" }, { ".jpeg", "image/jpeg" }, { ".gif", "image/gif" },
-	{ ".webp", "image/webp" } };
+static const char *const image_types[][2] = {{".png", "image/png"}, {".jpg", "image/jpeg"},
+    {".jpeg", "image/jpeg"}, {".gif", "image/gif"}, {".webp", "image/webp"}};
 
 static const char *
 image_type(const char *path)
@@ -118,8 +117,8 @@ image_type(const char *path)
 
 /* The body of a text, at most PROMPT_FILE_MAX, or the lines of a range with their numbers. */
 static void
-append_body(struct prompt_file *file, const char *text, size_t length,
-    const struct file_uri *uri)
+append_body(
+    struct prompt_file *file, const char *text, size_t length, const struct file_uri *uri)
 {
 	size_t cut;
 
@@ -190,9 +189,9 @@ prompt_file_link(const char *uri_text, const char *name, const char *title, cons
 	if (title != NULL && name != NULL && strcmp(title, name) != 0)
 		shown = xasprintf("%s (%s)", title, name);
 	else
-		shown = xstrdup(title != NULL ? title
-			: name != NULL	      ? name
-					      : strrchr(uri.path, '/') + 1);
+		shown = xstrdup(title != NULL  ? title
+				: name != NULL ? name
+					       : strrchr(uri.path, '/') + 1);
 	mime = image_type(uri.path);
 	heading(file, mime != NULL ? "image" : "file", shown, uri_text);
 	if (mime != NULL)

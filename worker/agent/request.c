@@ -17,11 +17,11 @@ static const struct {
 	const char *provider;
 	enum request_reasoning reasoning;
 } defaults[] = {
-	{ "deepseek", REQUEST_REASONING_CONTENT },
-	{ "kimi-coding", REQUEST_REASONING_CONTENT },
-	{ "kimi-coding-cn", REQUEST_REASONING_CONTENT },
-	{ "openrouter", REQUEST_REASONING_DETAILS },
-	{ "nous", REQUEST_REASONING_DETAILS },
+    {"deepseek", REQUEST_REASONING_CONTENT},
+    {"kimi-coding", REQUEST_REASONING_CONTENT},
+    {"kimi-coding-cn", REQUEST_REASONING_CONTENT},
+    {"openrouter", REQUEST_REASONING_DETAILS},
+    {"nous", REQUEST_REASONING_DETAILS},
 };
 
 enum request_reasoning
@@ -55,10 +55,10 @@ is_sent(const char *role, const char *key, enum request_reasoning reasoning)
 		return true;
 	if (strcmp(role, "assistant") == 0)
 		return strcmp(key, "tool_calls") == 0 ||
-		    (wants_content(reasoning) && strcmp(key, "reasoning_content") == 0) ||
-		    (wants_details(reasoning) && strcmp(key, "reasoning_details") == 0);
+		       (wants_content(reasoning) && strcmp(key, "reasoning_content") == 0) ||
+		       (wants_details(reasoning) && strcmp(key, "reasoning_details") == 0);
 	return strcmp(role, "tool") == 0 &&
-	    (strcmp(key, "tool_call_id") == 0 || strcmp(key, "name") == 0);
+	       (strcmp(key, "tool_call_id") == 0 || strcmp(key, "name") == 0);
 }
 
 /* A part list without its pictures. */
@@ -172,7 +172,8 @@ static bool
 merge_user(struct json_object *list, struct json_object *message)
 {
 	size_t count = json_object_array_length(list);
-	struct json_object *last = count > 0 ? json_object_array_get_idx(list, count - 1) : NULL;
+	struct json_object *last =
+	    count > 0 ? json_object_array_get_idx(list, count - 1) : NULL;
 
 	if (last == NULL || !has_role(last, "user") || !has_role(message, "user"))
 		return false;
@@ -205,8 +206,9 @@ append_results(struct json_object *list, struct json_object *messages, size_t *a
 		}
 		if (found == NULL)
 			found = conversation_tool(id,
-			    json_member_text(json_member_object(
-						 json_object_array_get_idx(calls, i), "function"),
+			    json_member_text(
+				json_member_object(
+				    json_object_array_get_idx(calls, i), "function"),
 				"name", ""),
 			    no_result, sizeof no_result - 1);
 		json_object_array_add(list, found);

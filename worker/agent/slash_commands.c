@@ -26,10 +26,11 @@ run_model(struct agent *agent, const char *argument, struct buffer *reply)
 {
 	if (argument[0] != '\0')
 		buffer_append_text(reply,
-		    "This version takes the model from the configuration: set `model.default` in "
+		    "This version takes the model from the configuration: set `model.default` "
+		    "in "
 		    "config.yaml or run `hermes-acp --setup`, then open a new session.\n\n");
-	buffer_printf(reply, "Model: `%s`\nProvider: %s\n", agent->runtime.model,
-	    agent->runtime.label);
+	buffer_printf(
+	    reply, "Model: `%s`\nProvider: %s\n", agent->runtime.model, agent->runtime.label);
 }
 
 static void
@@ -47,8 +48,8 @@ run_tools(struct agent *agent, const char *argument, struct buffer *reply)
 		length = strcspn(tool->description, ".\n");
 		if (length > 100)
 			length = utf8_floor(tool->description, length, 100);
-		buffer_printf(reply, "- `%s`: %.*s\n", tool->name, (int)length,
-		    tool->description);
+		buffer_printf(
+		    reply, "- `%s`: %.*s\n", tool->name, (int)length, tool->description);
 	}
 }
 
@@ -66,8 +67,8 @@ run_context(struct agent *agent, const char *argument, struct buffer *reply)
 		users += strcmp(role, "user") == 0;
 		tools += strcmp(role, "tool") == 0;
 	}
-	buffer_printf(reply, "Messages: %zu (%zu of yours, %zu tool results)\n", count, users,
-	    tools);
+	buffer_printf(
+	    reply, "Messages: %zu (%zu of yours, %zu tool results)\n", count, users, tools);
 	buffer_printf(reply, "Model: `%s` by %s\n", agent->runtime.model, agent->runtime.label);
 	buffer_printf(reply, "Context: about %lld of %lld tokens (%lld %%)\n", (long long)used,
 	    (long long)size, size > 0 ? (long long)(used * 100 / size) : 0LL);
@@ -82,12 +83,12 @@ run_version(struct agent *agent, const char *argument, struct buffer *reply)
 }
 
 static const struct slash_command commands[] = {
-	{ "help", "lists these commands", NULL, run_help },
-	{ "model", "shows the model and its provider", NULL, run_model },
-	{ "tools", "lists the tools", NULL, run_tools },
-	{ "context", "shows how full the model's context is", NULL, run_context },
-	{ "version", "shows the version", NULL, run_version },
-	{ NULL, NULL, NULL, NULL },
+    {"help", "lists these commands", NULL, run_help},
+    {"model", "shows the model and its provider", NULL, run_model},
+    {"tools", "lists the tools", NULL, run_tools},
+    {"context", "shows how full the model's context is", NULL, run_context},
+    {"version", "shows the version", NULL, run_version},
+    {NULL, NULL, NULL, NULL},
 };
 
 const struct slash_command *

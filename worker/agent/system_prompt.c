@@ -60,12 +60,14 @@ append_environment(const struct agent *agent, struct buffer *prompt)
 	    system.release, system.machine);
 	buffer_printf(prompt, "- Working folder: %s\n", agent->tools.cwd);
 	for (i = 1; i < agent->tools.root_count; i++)
-		buffer_printf(prompt, "- Further folder of this project: %s\n",
-		    agent->tools.roots[i]);
+		buffer_printf(
+		    prompt, "- Further folder of this project: %s\n", agent->tools.roots[i]);
 	if (agent->tools.user_home != NULL)
-		buffer_printf(prompt, "- Home folder of the user: %s\n", agent->tools.user_home);
+		buffer_printf(
+		    prompt, "- Home folder of the user: %s\n", agent->tools.user_home);
 	buffer_printf(prompt, "- The conversation began on %s\n", date);
-	buffer_printf(prompt, "- Model: %s by %s\n", agent->runtime.model, agent->runtime.label);
+	buffer_printf(
+	    prompt, "- Model: %s by %s\n", agent->runtime.model, agent->runtime.label);
 }
 
 char *

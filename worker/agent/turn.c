@@ -55,15 +55,15 @@ static void
 request(struct turn *turn)
 {
 	static const struct model_callbacks callbacks = {
-		.text = on_model_text,
-		.thought = on_model_thought,
-		.finished = on_model_finished,
-		.notice = on_model_notice,
+	    .text = on_model_text,
+	    .thought = on_model_thought,
+	    .finished = on_model_finished,
+	    .notice = on_model_notice,
 	};
 	struct agent *agent = turn->agent;
-	struct model_request wanted = { .runtime = &agent->runtime,
-		.tools = agent->tool_list,
-		.session_id = agent->tools.session_id };
+	struct model_request wanted = {.runtime = &agent->runtime,
+	    .tools = agent->tool_list,
+	    .session_id = agent->tools.session_id};
 
 	if (turn->requests >= agent->limits.requests) {
 		char text[128];
@@ -78,8 +78,8 @@ request(struct turn *turn)
 	turn->requests++;
 	turn_text_reset(turn);
 	json_object_put(turn->request_messages);
-	turn->request_messages = request_messages(agent->conversation, agent->system_prompt,
-	    agent->images, agent->reasoning);
+	turn->request_messages = request_messages(
+	    agent->conversation, agent->system_prompt, agent->images, agent->reasoning);
 	wanted.messages = turn->request_messages;
 	turn->state = TURN_REQUESTING;
 	turn->call = model_call_start(agent->base, &wanted, &callbacks, turn);
@@ -187,9 +187,8 @@ on_prompt_saved(const char *error, void *arg)
 static struct turn *
 new_turn(struct agent *agent)
 {
-	static const struct turn_upward upward = { .request = request,
-		.save_partial = save_partial,
-		.calls_done = calls_done };
+	static const struct turn_upward upward = {
+	    .request = request, .save_partial = save_partial, .calls_done = calls_done};
 	struct turn *turn = xcalloc(1, sizeof *turn);
 
 	turn->agent = agent;

@@ -47,7 +47,8 @@ retry_without_images(struct turn *turn, const struct model_answer *answer)
 	if (answer->error != MODEL_ERROR_IMAGE || !turn->agent->images)
 		return false;
 	turn->agent->images = false;
-	turn_text_say(turn, "The model does not take images; it was asked again without them.\n\n");
+	turn_text_say(
+	    turn, "The model does not take images; it was asked again without them.\n\n");
 	turn->up->request(turn);
 	return true;
 }
@@ -219,7 +220,8 @@ with_calls(struct turn *turn, const struct model_answer *answer)
 	if (turn->unusable_calls > UNUSABLE_CALLS_MAX) {
 		keep_answer(turn, answer);
 		turn_fail(turn, INTERNAL_ERROR, "The model's tool calls could not be used",
-		    "Several answers in a row had only calls of tools that do not exist, or with "
+		    "Several answers in a row had only calls of tools that do not exist, or "
+		    "with "
 		    "arguments that are not complete JSON.");
 		return;
 	}

@@ -90,7 +90,8 @@ save_result(struct batch_call *call, const char *text, size_t length, const char
 	if (call->run != NULL)
 		display_run(call->message, call->run, call->failed);
 	else
-		display_failed_call(call->message, call->name, text_shown != NULL ? text_shown : "");
+		display_failed_call(
+		    call->message, call->name, text_shown != NULL ? text_shown : "");
 	store_call_result(agent->store, call->message, on_result_saved, call);
 }
 
@@ -210,9 +211,9 @@ deny(struct batch_call *call, enum user_answer answer)
 		grants_refuse(turn->agent->tools.grants, permission->question);
 	if (answer == USER_SAYS_NOTHING) {
 		turn->silent_user = true;
-		tool_finish_error(call->run,
-		    "Not done: the user was asked and gave no answer. Do not try again by other "
-		    "means; say what you would have done.");
+		tool_finish_error(call->run, "Not done: the user was asked and gave no answer. "
+					     "Do not try again by other "
+					     "means; say what you would have done.");
 		return;
 	}
 	tool_finish_error(call->run,
@@ -269,8 +270,8 @@ unknown_tool(struct batch_call *call)
 	char *name = call_text_name(call->name);
 	size_t shown = utf8_floor(call->name, strlen(call->name), UNKNOWN_NAME_MAX);
 
-	buffer_printf(&text, "There is no tool named \"%.*s\". The tools are:", (int)shown,
-	    call->name);
+	buffer_printf(
+	    &text, "There is no tool named \"%.*s\". The tools are:", (int)shown, call->name);
 	for (row = tool_table(); row->name != NULL; row++)
 		buffer_printf(&text, " %s", row->name);
 	output->failed_call(call->id, name, buffer_text(&text), output->arg);
@@ -372,8 +373,8 @@ on_advance(int fd, short events, void *arg)
 }
 
 struct call_batch *
-call_batch_new(struct turn *turn, const struct model_tool_call *calls, size_t count,
-    char *const *ids)
+call_batch_new(
+    struct turn *turn, const struct model_tool_call *calls, size_t count, char *const *ids)
 {
 	struct call_batch *batch = xcalloc(1, sizeof *batch);
 	size_t i;

@@ -47,10 +47,10 @@ static void
 on_end_saved(const char *error, void *arg)
 {
 	struct turn *turn = arg;
-	struct turn_end end = { .reason = turn->reason,
-		.code = turn->code,
-		.message = turn->message,
-		.details = turn->details };
+	struct turn_end end = {.reason = turn->reason,
+	    .code = turn->code,
+	    .message = turn->message,
+	    .details = turn->details};
 
 	if (error != NULL)
 		log_warning("store", "the end of a turn could not be saved: %s", error);

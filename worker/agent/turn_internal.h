@@ -52,12 +52,12 @@ struct turn {
 	struct turn_text text;
 	struct call_batch *batch;
 	struct event *save_timer;
-	size_t first_message;  /* of this turn in the conversation */
-	int64_t requests;      /* model requests made */
-	int empty_answers;     /* in a row */
-	int unusable_calls;    /* answers in a row whose calls could not be used */
-	bool silent_user;      /* a question had no answer: no further one waits */
-	size_t unsaved;	       /* bytes shown since the last save */
+	size_t first_message; /* of this turn in the conversation */
+	int64_t requests;     /* model requests made */
+	int empty_answers;    /* in a row */
+	int unusable_calls;   /* answers in a row whose calls could not be used */
+	bool silent_user;     /* a question had no answer: no further one waits */
+	size_t unsaved;	      /* bytes shown since the last save */
 	/* The end, while it is being saved. */
 	enum stop_reason reason;
 	int code;
@@ -66,8 +66,8 @@ struct turn {
 
 /* turn_text.c: streamed text. */
 void turn_text_start(struct turn *turn);
-void turn_text_add(struct turn *turn, enum output_voice voice, const char *bytes,
-    size_t length);
+void
+turn_text_add(struct turn *turn, enum output_voice voice, const char *bytes, size_t length);
 /* Passes on what waits, and ends the open message when `end`. */
 void turn_text_flush(struct turn *turn, bool end);
 void turn_text_reset(struct turn *turn);
@@ -80,8 +80,8 @@ void turn_text_free(struct turn *turn);
 void turn_text_say(struct turn *turn, const char *text);
 
 /* turn_calls.c: the calls of one answer. */
-struct call_batch *call_batch_new(struct turn *turn, const struct model_tool_call *calls,
-    size_t count, char *const *ids);
+struct call_batch *call_batch_new(
+    struct turn *turn, const struct model_tool_call *calls, size_t count, char *const *ids);
 void call_batch_start(struct call_batch *batch);
 void call_batch_cancel(struct call_batch *batch);
 void call_batch_free(struct call_batch *batch);

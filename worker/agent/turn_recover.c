@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char go_on[] = "Your answer was cut off. Continue exactly where it stopped: do not "
-			    "repeat anything of it and do not mention the interruption.";
+static const char go_on[] =
+    "Your answer was cut off. Continue exactly where it stopped: do not "
+    "repeat anything of it and do not mention the interruption.";
 static const char unknown_outcome[] =
     "The outcome is unknown: the process died while this call ran. It may have had its effect. "
     "Check that before you do it again.";
@@ -27,7 +28,8 @@ has_role(struct json_object *message, const char *role)
 static struct json_object *
 message_at(struct turn *turn, size_t index)
 {
-	return json_object_array_get_idx(conversation_messages(turn->agent->conversation), index);
+	return json_object_array_get_idx(
+	    conversation_messages(turn->agent->conversation), index);
 }
 
 /* The partial answer that the client saw becomes an answer, and the model is told to go on. */
@@ -44,8 +46,8 @@ keep_partial(struct turn *turn, struct json_object *partial, const char *text, s
 	json_set(answer, DISPLAY_MEMBER,
 	    json_object_get(json_member_object(partial, DISPLAY_MEMBER)));
 	if (partial != NULL)
-		conversation_truncate(agent->conversation,
-		    conversation_length(agent->conversation) - 1);
+		conversation_truncate(
+		    agent->conversation, conversation_length(agent->conversation) - 1);
 	conversation_append(agent->conversation, answer);
 	agent->output.saving(agent->output.arg);
 	store_append_assistant(agent->store, answer, turn_on_saved, agent);
@@ -157,8 +159,8 @@ take_calls(struct turn *turn, size_t index, struct json_object *open)
 }
 
 enum recover_next
-turn_recover_prepare(struct turn *turn, const char *text, size_t length,
-    struct json_object *calls)
+turn_recover_prepare(
+    struct turn *turn, const char *text, size_t length, struct json_object *calls)
 {
 	size_t count = conversation_length(turn->agent->conversation), index = count;
 	struct json_object *last = message_at(turn, count - 1), *partial = NULL;

@@ -14,7 +14,7 @@ enum recover_next {
 
 /* Brings the conversation into a state to go on from. `text`: what the client has seen of an
  * answer that was not saved. `calls`: [{id, started}] of the cards that are open. */
-enum recover_next turn_recover_prepare(struct turn *turn, const char *text, size_t length,
-    struct json_object *calls);
+enum recover_next turn_recover_prepare(
+    struct turn *turn, const char *text, size_t length, struct json_object *calls);
 
 #endif

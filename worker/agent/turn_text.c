@@ -40,8 +40,8 @@ pass_on(struct turn *turn)
 
 	while (text->waiting.length > 0) {
 		length = utf8_floor(text->waiting.data, text->waiting.length, PIECE_MAX);
-		output->text(text->voice, text->message_id, text->waiting.data, length,
-		    output->arg);
+		output->text(
+		    text->voice, text->message_id, text->waiting.data, length, output->arg);
 		turn->unsaved += length;
 		buffer_consume(&text->waiting, length);
 	}

@@ -26,13 +26,13 @@ const char *configuration_variable(const struct configuration *configuration, co
 /* What was wrong with the files: one line per problem, "" when nothing was. Borrowed. */
 const char *configuration_problems(const struct configuration *configuration);
 /* The value at a dotted path ("terminal.timeout"), NULL when absent. Borrowed. */
-struct json_object *configuration_value(const struct configuration *configuration,
-    const char *path);
-int64_t configuration_integer(const struct configuration *configuration, const char *path,
-    int64_t otherwise);
-bool configuration_boolean(const struct configuration *configuration, const char *path,
-    bool otherwise);
-const char *configuration_string(const struct configuration *configuration, const char *path,
-    const char *otherwise);
+struct json_object *
+configuration_value(const struct configuration *configuration, const char *path);
+int64_t configuration_integer(
+    const struct configuration *configuration, const char *path, int64_t otherwise);
+bool configuration_boolean(
+    const struct configuration *configuration, const char *path, bool otherwise);
+const char *configuration_string(
+    const struct configuration *configuration, const char *path, const char *otherwise);
 
 #endif

@@ -11,20 +11,20 @@
 #include <stdint.h>
 
 struct runtime {
-	char *provider;		/* "openrouter", "custom", "custom:name", "rehearsal" … */
-	char *label;		/* for people: "OpenRouter" */
-	char *api_mode;		/* name of a row of api_mode_find() */
-	char *base_url;		/* no trailing slash */
-	char *api_key;		/* NULL = the endpoint needs none; registered with log.h */
+	char *provider; /* "openrouter", "custom", "custom:name", "rehearsal" … */
+	char *label;	/* for people: "OpenRouter" */
+	char *api_mode; /* name of a row of api_mode_find() */
+	char *base_url; /* no trailing slash */
+	char *api_key;	/* NULL = the endpoint needs none; registered with log.h */
 	char *model;
 	int64_t context_length; /* tokens */
 	int64_t max_tokens;	/* 0 = not sent */
 	int64_t connect_timeout_ms, silence_timeout_ms, total_timeout_ms;
-	char *rehearsal_file;	/* rehearsal: script, NULL = the built-in one */
-	bool rehearsal_faults;	/* rehearsal: faults are allowed */
-	struct json_object *headers; /* further headers, name → value; may be NULL */
+	char *rehearsal_file;		/* rehearsal: script, NULL = the built-in one */
+	bool rehearsal_faults;		/* rehearsal: faults are allowed */
+	struct json_object *headers;	/* further headers, name → value; may be NULL */
 	struct json_object *extra_body; /* merged into the request's body; may be NULL */
-	char *reasoning_effort; /* "" or NULL = the provider's default */
+	char *reasoning_effort;		/* "" or NULL = the provider's default */
 };
 
 /* Finds the runtime. `provider` and `model` override the configuration when not NULL.

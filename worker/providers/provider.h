@@ -47,7 +47,7 @@ struct model_usage {
 
 /* A tool call as the model wrote it, merged from all its pieces. */
 struct model_tool_call {
-	char *id;	 /* "" when the model gave none */
+	char *id; /* "" when the model gave none */
 	char *name;
 	char *arguments; /* the raw text */
 	bool complete;	 /* the stream told that the answer was finished */
@@ -79,11 +79,12 @@ struct model_callbacks {
 };
 
 struct model_request {
-	const struct runtime *runtime;	  /* where and as whom; borrowed until the end */
-	struct json_object *messages;	  /* array in the Chat Completions form, system first */
-	struct json_object *tools;	  /* array of {type:function, function:{…}}; may be NULL */
+	const struct runtime *runtime; /* where and as whom; borrowed until the end */
+	struct json_object *messages;  /* array in the Chat Completions form, system first */
+	struct json_object *tools; /* array of {type:function, function:{…}}; may be NULL */
 	const char *session_id;
-	unsigned attempt; /* for rows: 0 at first; more = tried again, on a connection of its own */
+	unsigned
+	    attempt; /* for rows: 0 at first; more = tried again, on a connection of its own */
 };
 
 /* A dialect: one row per way of talking to a model. */

@@ -19,7 +19,8 @@ append_select(struct buffer *sql)
 	buffer_append_text(sql, "SELECT id, timestamp");
 	for (i = 0; i < STATE_ROW_COLUMNS; i++)
 		buffer_printf(sql, ", %s", state_row_column(i));
-	buffer_append_text(sql, " FROM messages WHERE session_id = ? AND active = 1 ORDER BY id");
+	buffer_append_text(
+	    sql, " FROM messages WHERE session_id = ? AND active = 1 ORDER BY id");
 }
 
 static void
@@ -30,13 +31,14 @@ add_row(struct json_object *messages, sqlite3_stmt *statement, const char *sessi
 	int64_t id = sqlite3_column_int64(statement, 0);
 
 	if (message == NULL) {
-		log_warning("store", "session %s: message %lld cannot be read and is left out: %s",
-		    session, (long long)id, reason);
+		log_warning("store",
+		    "session %s: message %lld cannot be read and is left out: %s", session,
+		    (long long)id, reason);
 		return;
 	}
 	json_set_integer(message, "_id", id);
-	json_set(message, "_timestamp",
-	    json_object_new_double(sqlite3_column_double(statement, 1)));
+	json_set(
+	    message, "_timestamp", json_object_new_double(sqlite3_column_double(statement, 1)));
 	json_object_array_add(messages, message);
 }
 
@@ -49,8 +51,8 @@ place_of(struct json_object *calls, struct json_object *result)
 	size_t i, count = json_object_array_length(calls);
 
 	for (i = 0; i < count; i++)
-		if (strcmp(json_member_text(json_object_array_get_idx(calls, i), "id", ""), id) ==
-		    0)
+		if (strcmp(json_member_text(json_object_array_get_idx(calls, i), "id", ""),
+			id) == 0)
 			return i;
 	return count;
 }
@@ -101,8 +103,8 @@ sort_all_results(struct json_object *messages)
 		if (calls == NULL)
 			continue;
 		for (end = i + 1; end < count; end++)
-			if (strcmp(json_member_text(json_object_array_get_idx(messages, end),
-				       "role", ""),
+			if (strcmp(json_member_text(
+				       json_object_array_get_idx(messages, end), "role", ""),
 				"tool") != 0)
 				break;
 		if (end > i + 2)

@@ -186,7 +186,8 @@ try_head(struct state_queue *queue, int64_t *pause)
 		*pause = pause_of(job, now);
 		ended = false;
 	} else {
-		end_job(queue, job, code == STATE_HELD ? STATE_REFUSED : code, buffer_text(&error));
+		end_job(
+		    queue, job, code == STATE_HELD ? STATE_REFUSED : code, buffer_text(&error));
 	}
 	queue->working = false;
 	buffer_free(&error);

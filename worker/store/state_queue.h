@@ -19,9 +19,9 @@ struct state_queue;
 #define STATE_PATIENCE_STAMP 500
 
 /* Runs within the job's transaction: SQLITE_OK to commit; anything else undoes all of it: a
- * busy code or STATE_HELD (it runs once more later, from the beginning), STATE_REFUSED with the reason in
- * `error`, or another code of SQLite. It must change nothing but the database and what `arg`
- * says is a result. */
+ * busy code or STATE_HELD (it runs once more later, from the beginning), STATE_REFUSED with the
+ * reason in `error`, or another code of SQLite. It must change nothing but the database and
+ * what `arg` says is a result. */
 typedef int (*state_job_run)(struct state *state, void *arg, struct buffer *error);
 /* `error` is NULL when it is durable; it names the file and the reason otherwise. `code` is
  * the code that the job ended with. Called from the loop or from state_queue_finish(), once. */

@@ -13,14 +13,15 @@ store_free(struct store *store)
 }
 
 void
-store_append_user(struct store *store, struct json_object *message, store_saved saved, void *arg)
+store_append_user(
+    struct store *store, struct json_object *message, store_saved saved, void *arg)
 {
 	store->backend->append_user(store, message, saved, arg);
 }
 
 void
-store_append_assistant(struct store *store, struct json_object *message, store_saved saved,
-    void *arg)
+store_append_assistant(
+    struct store *store, struct json_object *message, store_saved saved, void *arg)
 {
 	store->backend->append_assistant(store, message, saved, arg);
 }
@@ -32,14 +33,15 @@ store_call_started(struct store *store, const char *call_id, store_saved saved, 
 }
 
 void
-store_call_result(struct store *store, struct json_object *message, store_saved saved, void *arg)
+store_call_result(
+    struct store *store, struct json_object *message, store_saved saved, void *arg)
 {
 	store->backend->call_result(store, message, saved, arg);
 }
 
 void
-store_save_partial(struct store *store, struct json_object *message, store_saved saved,
-    void *arg)
+store_save_partial(
+    struct store *store, struct json_object *message, store_saved saved, void *arg)
 {
 	store->backend->save_partial(store, message, saved, arg);
 }

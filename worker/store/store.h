@@ -18,17 +18,17 @@ struct store_backend {
 	const char *name;
 	void (*free)(struct store *store);
 	/* All messages are in the Chat Completions form and borrowed. */
-	void (*append_user)(struct store *store, struct json_object *message, store_saved saved,
-	    void *arg);
-	void (*append_assistant)(struct store *store, struct json_object *message,
-	    store_saved saved, void *arg);
-	void (*call_started)(struct store *store, const char *call_id, store_saved saved,
-	    void *arg);
-	void (*call_result)(struct store *store, struct json_object *message, store_saved saved,
-	    void *arg);
+	void (*append_user)(
+	    struct store *store, struct json_object *message, store_saved saved, void *arg);
+	void (*append_assistant)(
+	    struct store *store, struct json_object *message, store_saved saved, void *arg);
+	void (*call_started)(
+	    struct store *store, const char *call_id, store_saved saved, void *arg);
+	void (*call_result)(
+	    struct store *store, struct json_object *message, store_saved saved, void *arg);
 	/* The assistant's text so far; replaces an earlier partial of the same turn. */
-	void (*save_partial)(struct store *store, struct json_object *message,
-	    store_saved saved, void *arg);
+	void (*save_partial)(
+	    struct store *store, struct json_object *message, store_saved saved, void *arg);
 	/* The model refused: the exchange of the running turn counts no more. */
 	void (*drop_exchange)(struct store *store, store_saved saved, void *arg);
 	void (*turn_end)(struct store *store, const char *reason, store_saved saved, void *arg);
@@ -40,16 +40,15 @@ struct store {
 };
 
 void store_free(struct store *store);
-void store_append_user(struct store *store, struct json_object *message, store_saved saved,
-    void *arg);
-void store_append_assistant(struct store *store, struct json_object *message,
-    store_saved saved, void *arg);
-void store_call_started(struct store *store, const char *call_id, store_saved saved,
-    void *arg);
-void store_call_result(struct store *store, struct json_object *message, store_saved saved,
-    void *arg);
-void store_save_partial(struct store *store, struct json_object *message, store_saved saved,
-    void *arg);
+void store_append_user(
+    struct store *store, struct json_object *message, store_saved saved, void *arg);
+void store_append_assistant(
+    struct store *store, struct json_object *message, store_saved saved, void *arg);
+void store_call_started(struct store *store, const char *call_id, store_saved saved, void *arg);
+void store_call_result(
+    struct store *store, struct json_object *message, store_saved saved, void *arg);
+void store_save_partial(
+    struct store *store, struct json_object *message, store_saved saved, void *arg);
 void store_drop_exchange(struct store *store, store_saved saved, void *arg);
 void store_turn_end(struct store *store, const char *reason, store_saved saved, void *arg);
 

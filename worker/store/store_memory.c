@@ -58,8 +58,8 @@ memory_call_started(struct store *store, const char *call_id, store_saved saved,
 }
 
 static void
-memory_save_partial(struct store *store, struct json_object *message, store_saved saved,
-    void *arg)
+memory_save_partial(
+    struct store *store, struct json_object *message, store_saved saved, void *arg)
 {
 	drop_partial(memory(store));
 	json_object_array_add(memory(store)->rows, json_object_get(message));
@@ -74,9 +74,9 @@ memory_drop_exchange(struct store *store, store_saved saved, void *arg)
 	struct store_memory *self = memory(store);
 	size_t count = json_object_array_length(self->rows), at = count;
 
-	while (at > 0 &&
-	    strcmp(json_member_text(json_object_array_get_idx(self->rows, at - 1), "role", ""),
-		"user") != 0)
+	while (at > 0 && strcmp(json_member_text(
+				    json_object_array_get_idx(self->rows, at - 1), "role", ""),
+			     "user") != 0)
 		at--;
 	if (at > 0)
 		json_object_array_del_idx(self->rows, at - 1, count - at + 1);
@@ -93,15 +93,15 @@ memory_turn_end(struct store *store, const char *reason, store_saved saved, void
 }
 
 static const struct store_backend backend = {
-	.name = "memory",
-	.free = memory_free,
-	.append_user = append,
-	.append_assistant = append,
-	.call_started = memory_call_started,
-	.call_result = append,
-	.save_partial = memory_save_partial,
-	.drop_exchange = memory_drop_exchange,
-	.turn_end = memory_turn_end,
+    .name = "memory",
+    .free = memory_free,
+    .append_user = append,
+    .append_assistant = append,
+    .call_started = memory_call_started,
+    .call_result = append,
+    .save_partial = memory_save_partial,
+    .drop_exchange = memory_drop_exchange,
+    .turn_end = memory_turn_end,
 };
 
 struct store *

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define UNKNOWN_RESULT                                                                         \
-	"{\"error\": \"The outcome of this call is unknown: it had started when the "        \
+	"{\"error\": \"The outcome of this call is unknown: it had started when the "          \
 	"program "                                                                             \
 	"ended. It may have had its effect. Verify that before you do it again.\"}"
 

@@ -50,7 +50,8 @@ size_t shell_words_add(struct shell_words *words);
 char shell_reader_peek(const struct shell_reader *reader, size_t ahead);
 /* Goes over blanks and continued lines. */
 void shell_reader_skip_blanks(struct shell_reader *reader);
-/* shell_redirection.c: reads a redirection at "<" or ">", or "&" before one; NULL when no word follows. */
+/* shell_redirection.c: reads a redirection at "<" or ">", or "&" before one; NULL when no word
+ * follows. */
 struct shell_redirection *shell_redirection_read(struct shell_reader *reader);
 /* Reads the text of one here document, from the beginning of a line. */
 void

@@ -78,7 +78,8 @@ read_backquote(struct shell_reader *reader, struct draft *draft)
 	} else {
 		reader->at++;
 	}
-	reader->out->up->read_text(reader->out, buffer_text(&inner), inner.length, reader->depth + 1);
+	reader->out->up->read_text(
+	    reader->out, buffer_text(&inner), inner.length, reader->depth + 1);
 	if (draft->word->inner_end == 0)
 		draft->word->inner = first;
 	draft->word->inner_end = reader->out->count;

@@ -11,8 +11,8 @@
 void
 shell_words_read(struct shell_words *words, const char *command)
 {
-	static const struct shell_upward upward = { .read_list = shell_list_read,
-		.read_text = shell_list_read_text };
+	static const struct shell_upward upward = {
+	    .read_list = shell_list_read, .read_text = shell_list_read_text};
 	size_t length = strlen(command);
 
 	memset(words, 0, sizeof *words);

@@ -37,7 +37,8 @@ enum tool_class { TOOL_CLASS_READ, TOOL_CLASS_PATH_SCOPED, TOOL_CLASS_EXCLUSIVE 
 
 enum session_mode {
 	SESSION_MODE_DEFAULT,	   /* ask before every edit */
-	SESSION_MODE_ACCEPT_EDITS, /* edits below the session's roots and the temp folder go through */
+	SESSION_MODE_ACCEPT_EDITS, /* edits below the session's roots and the temp folder go
+				      through */
 	SESSION_MODE_DONT_ASK,	   /* every edit goes through but sensitive files */
 	SESSION_MODE_PLAN	   /* nothing is changed and nothing is run */
 };
@@ -46,18 +47,18 @@ enum session_mode {
 struct tool_context {
 	struct event_base *base;
 	const char *session_id;
-	const char *cwd;		/* the session's folder: absolute, symlinks resolved */
-	const char *const *roots;	/* cwd first, then the additional directories */
+	const char *cwd;	  /* the session's folder: absolute, symlinks resolved */
+	const char *const *roots; /* cwd first, then the additional directories */
 	size_t root_count;
-	const char *home;		/* $HERMES_HOME */
-	const char *user_home;		/* $HOME */
-	const char *guard;		/* absolute path of hermes-acp-guard */
-	const char *scratch;		/* private folder (0700) for this session's temporary files */
-	struct json_object *config;	/* config.yaml as JSON; may be NULL */
-	enum session_mode mode;		/* read it when it is needed: it changes during a turn */
-	struct file_stamps *stamps;	/* what the model has seen of which file */
-	struct grants *grants;		/* what the user allowed and refused */
-	struct shell_state *shell;	/* cwd and exports that commands carry over */
+	const char *home;      /* $HERMES_HOME */
+	const char *user_home; /* $HOME */
+	const char *guard;     /* absolute path of hermes-acp-guard */
+	const char *scratch;   /* private folder (0700) for this session's temporary files */
+	struct json_object *config; /* config.yaml as JSON; may be NULL */
+	enum session_mode mode;	    /* read it when it is needed: it changes during a turn */
+	struct file_stamps *stamps; /* what the model has seen of which file */
+	struct grants *grants;	    /* what the user allowed and refused */
+	struct shell_state *shell;  /* cwd and exports that commands carry over */
 	struct todo_list *todo;
 };
 
@@ -97,18 +98,18 @@ enum tool_verdict {
 /* Filled by prepare(). All strings are owned by the run. */
 struct tool_permission {
 	enum tool_verdict verdict;
-	char *reason;	    /* why it is asked or refused; NULL when the diff says it all */
-	char *question;	    /* identifies the question: the same string is the same question */
-	char *grant;	    /* what "always" would cover, for grants_add(); NULL = not offered */
-	char *grant_label;  /* the label of that choice; it must say the scope */
+	char *reason;	   /* why it is asked or refused; NULL when the diff says it all */
+	char *question;	   /* identifies the question: the same string is the same question */
+	char *grant;	   /* what "always" would cover, for grants_add(); NULL = not offered */
+	char *grant_label; /* the label of that choice; it must say the scope */
 	bool grant_is_label; /* grant is a label of command_allowlist and is written there */
-	char **paths;	    /* absolute real paths that the call changes */
+	char **paths;	     /* absolute real paths that the call changes */
 	size_t path_count;
 };
 
 /* Called exactly once for a run, perhaps from within start(). `result` is borrowed. */
-typedef void (*tool_finished)(struct tool_run *run, struct json_object *result, bool failed,
-    void *arg);
+typedef void (*tool_finished)(
+    struct tool_run *run, struct json_object *result, bool failed, void *arg);
 /* The run has something new to show in run->shown. */
 typedef void (*tool_progress)(struct tool_run *run, void *arg);
 
@@ -124,10 +125,11 @@ struct tool {
 	/* Does it. Never blocks longer than 10 ms; long work goes to a child process or in
 	 * slices over the event loop. Re-checks what the permission was given for. */
 	void (*start)(struct tool_run *run);
-	/* The user cancelled: finish soon (tool_finish_error) or have finished. May be NULL when
-	 * start() always finishes before it returns. */
+	/* The user cancelled: finish soon (tool_finish_error) or have finished. May be NULL
+	 * when start() always finishes before it returns. */
 	void (*cancel)(struct tool_run *run);
-	/* Frees run->state; called after the end, also when it was never started. May be NULL. */
+	/* Frees run->state; called after the end, also when it was never started. May be NULL.
+	 */
 	void (*release)(struct tool_run *run);
 };
 
