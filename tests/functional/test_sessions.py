@@ -169,6 +169,18 @@ class Recovery(SessionTest):
         self.open(agent, "session/load", session)
         self.assertEqual(agent.text(session, mark), "the first half, the second half")
 
+    def test_killed_before_the_first_token(self):
+        """The successor asks again; the prompt is in the conversation once"""
+        server, agent, session = self.start([model.HANG], model.say("after"))
+        request = agent.prompt_start(session, "go")
+        server.wait_requests(1)
+        for pid, line in agent.workers().items():
+            if "--session" in line:
+                processes.kill(pid, signal.SIGKILL)
+        self.assertEqual(agent.wait(request)["result"]["stopReason"], "end_turn")
+        self.assertEqual(server.last.texts(), ["go"])
+        self.assertEqual(agent.text(session), "after")
+
     def test_a_command_is_not_run_twice(self):
         """The worker dies while its command runs: the model is told that it was broken off"""
         command = "echo ran >> %s; sleep 30" % self.path("ran")

@@ -175,6 +175,7 @@ on_prompt_saved(const char *error, void *arg)
 {
 	struct turn *turn = arg;
 
+	turn->agent->output.saved(error == NULL, turn->agent->output.arg);
 	if (error != NULL)
 		turn_fail(turn, INTERNAL_ERROR, "The prompt could not be saved", error);
 	else if (turn->cancelled)
@@ -207,6 +208,8 @@ turn_start(struct agent *agent, struct json_object *message)
 	struct turn *turn = new_turn(agent);
 
 	conversation_append(agent->conversation, message);
+	/* From then on a successor finds the prompt in the session and must not get it again. */
+	agent->output.saving(agent->output.arg);
 	store_append_user(agent->store, message, on_prompt_saved, turn);
 	json_object_put(message);
 }
