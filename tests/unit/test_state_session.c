@@ -306,7 +306,6 @@ test_leases(void **state)
 {
 	char *mine = state_lease_holder(), *other = NULL, text[256];
 	bool running = true;
-	siginfo_t ended;
 	pid_t pid;
 
 	(void)state;
@@ -332,7 +331,7 @@ test_leases(void **state)
 	if (pid == 0)
 		_exit(0);
 #ifdef HERMES_LINUX
-	assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT), 0);
 #else
 	wait_for(pid);
 #endif

@@ -134,7 +134,7 @@ static void
 test_turn(void **state)
 {
 	struct fixture *fixture = *state;
-	char line[400];
+	char line[600];
 
 	fake_say(fixture->worker, TO_SUPERVISOR_TEXT, 0, 1, TEXT, sizeof TEXT - 1);
 	snprintf(line, sizeof line,
