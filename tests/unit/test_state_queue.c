@@ -146,6 +146,43 @@ test_refusal_undoes(void **state)
 	assert_string_equal(value("SELECT count(*) FROM state_meta WHERE value = 'here'"), "1");
 }
 
+/* A commit costs the same for one and for many; what fails costs nobody else. */
+static void
+test_writes_share_a_transaction(void **state)
+{
+	int64_t found = 0;
+
+	(void)state;
+	add(put, STATE_PATIENCE_WRITE, "0");
+	run_loop();
+	assert_int_equal(database->transaction, 1);
+	add(put, STATE_PATIENCE_WRITE, "a");
+	add(put, STATE_PATIENCE_WRITE, "b");
+	state_queue_read(queue, STATE_PATIENCE_WRITE, count, counted, &found);
+	add(put, STATE_PATIENCE_WRITE, "c");
+	run_loop();
+	assert_string_equal(buffer_text(&ends), "0 a b 0:3 c ");
+	assert_int_equal(database->transaction, 3);
+	buffer_clear(&ends);
+	add(put, STATE_PATIENCE_WRITE, "d");
+	add(refuse, STATE_PATIENCE_WRITE, "e");
+	add(put, STATE_PATIENCE_WRITE, "c");
+	add(put, STATE_PATIENCE_WRITE, "f");
+	run_loop();
+	assert_int_equal(strncmp(buffer_text(&ends), "d e! (not like this) c! (", 25), 0);
+	assert_string_equal(buffer_text(&ends) + ends.length - 2, "f ");
+	assert_string_equal(value("SELECT group_concat(key, '') FROM (SELECT key FROM "
+				  "state_meta WHERE value = 'here' ORDER BY key)"),
+	    "0abcdf");
+	buffer_clear(&ends);
+	add(put, STATE_PATIENCE_WRITE, "g");
+	add(put, STATE_PATIENCE_WRITE, "h");
+	assert_int_equal(state_queue_finish(queue, 1000), 0);
+	assert_int_equal(
+	    database->transaction, 9); /* 3, the four and each of them, these two */
+	assert_string_equal(buffer_text(&ends), "g h ");
+}
+
 static void
 test_failure_is_named(void **state)
 {
@@ -412,6 +449,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(test_order),
 	    TEST(test_refusal_undoes),
+	    TEST(test_writes_share_a_transaction),
 	    TEST(test_failure_is_named),
 	    TEST(test_lock_of_another),
 	    TEST(test_lock_at_the_opening),

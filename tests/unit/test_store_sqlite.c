@@ -377,11 +377,13 @@ test_left_over(void **state)
 	assert_string_equal(rows(), "user:one");
 	limit_pages("PRAGMA max_page_count = 1000000");
 	user("three");
+	give(store_append_assistant, "a", ANSWER("four"));
 	run_loop();
-	assert_string_equal(rows(), "user:one assistant:two assistant:two user:three");
+	assert_string_equal(
+	    rows(), "user:one assistant:two assistant:two user:three assistant:four");
 	end();
 	run_loop();
-	assert_string_equal(value("SELECT message_count FROM sessions"), "4");
+	assert_string_equal(value("SELECT message_count FROM sessions"), "5");
 }
 
 /* What will never work does not stand in the way of what comes after it. */

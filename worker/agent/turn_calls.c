@@ -93,6 +93,8 @@ save_result(struct batch_call *call, const char *text, size_t length, const char
 		display_failed_call(
 		    call->message, call->name, text_shown != NULL ? text_shown : "");
 	store_call_result(agent->store, call->message, on_result_saved, call);
+	if (call->batch->cancelled)
+		event_active(call->batch->advance, EV_TIMEOUT, 0);
 }
 
 static void
@@ -347,6 +349,15 @@ skip_rest(struct call_batch *batch)
 	batch->end = batch->count;
 }
 
+/* A result that is still being saved holds up the next request, but not the end: that is
+ * saved behind it, in the same transaction. */
+static bool
+has_result(const struct batch_call *call)
+{
+	return call->state == CALL_DONE ||
+	       (call->state == CALL_SAVING && call->batch->cancelled);
+}
+
 static void
 on_advance(int fd, short events, void *arg)
 {
@@ -356,7 +367,7 @@ on_advance(int fd, short events, void *arg)
 	(void)fd;
 	(void)events;
 	for (i = batch->begin; i < batch->end; i++)
-		if (batch->calls[i].state != CALL_DONE)
+		if (!has_result(&batch->calls[i]))
 			return;
 	finish_segment(batch);
 	if (batch->begin == batch->count) {

@@ -27,6 +27,7 @@ struct state {
 	int version;	     /* of the database's schema */
 	bool wal;
 	char *read_only;      /* why nothing can be written, or NULL */
+	unsigned transaction; /* counts the writing ones that were begun */
 	int prepared;	      /* schema cookie for which writing was prepared, -1 = none */
 	struct buffer notice; /* what the user should be told once; the owner clears it */
 };

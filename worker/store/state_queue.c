@@ -14,16 +14,22 @@
 #include <sys/queue.h>
 #include <time.h>
 
-/* Waits between tries: short while the lock is young, then longer (as in Hermes). */
-#define YOUNG_MS 2000
-#define YOUNG_LEAST_MS 20
-#define YOUNG_MOST_MS 150
-#define OLD_LEAST_MS 250
-#define OLD_MOST_MS 1000
+/* Most jobs of one transaction: each holds what it changed, and the lock, until all are in. */
+#define GROUP_MAX 32
 
 /* How long a job waits for another process: a worker whose supervisor was killed still has to
  * end its turn. */
 #define HELD_MS 3000
+
+/* Waits between tries, by the age of the job. A commit of a neighbour takes a few
+ * milliseconds. They stay short: among many writers who asks seldom never finds the lock free.
+ */
+static const struct {
+	int64_t age, least, most;
+} pauses[] = {{20, 1, 3}, {200, 2, 10}, {INT64_MAX, 5, 25}};
+
+/* While a process ends there is little time: no politeness. */
+#define ENDING_MOST_MS 20
 
 struct job {
 	TAILQ_ENTRY(job) entry;
@@ -40,6 +46,7 @@ struct state_queue {
 	struct event *timer;
 	TAILQ_HEAD(, job) jobs;
 	size_t length;
+	size_t alone; /* so many jobs at the head get a transaction of their own */
 	bool waiting; /* the timer runs */
 	bool working; /* a job is on; its callback may add others */
 };
@@ -76,7 +83,19 @@ prepare_write(struct state *state, int *cookie)
 }
 
 static int
-run_write(struct state *state, state_job_run run, void *arg, struct buffer *error)
+run_job(struct state *state, state_job_run run, void *arg, struct buffer *error)
+{
+	int code = run(state, arg, error);
+
+	if (code != SQLITE_OK && code != STATE_REFUSED && error->length == 0 &&
+	    !state_sql_is_busy(code))
+		state_explain(state, code, error);
+	return code;
+}
+
+/* A group of writes is one transaction: all of it lasts, or nothing. */
+static int
+run_writes(struct state *state, struct job *job, size_t count, struct buffer *error)
 {
 	int cookie = -1, code;
 
@@ -87,15 +106,37 @@ run_write(struct state *state, state_job_run run, void *arg, struct buffer *erro
 	code = state_sql_run(state->db, "BEGIN IMMEDIATE", "");
 	if (code != SQLITE_OK)
 		return code;
+	state->transaction++;
 	code = prepare_write(state, &cookie);
-	if (code == SQLITE_OK)
-		code = run(state, arg, error);
-	if (code != SQLITE_OK && code != STATE_REFUSED && error->length == 0 &&
-	    !state_sql_is_busy(code))
-		state_explain(state, code, error);
+	for (; code == SQLITE_OK && count > 0; count--, job = TAILQ_NEXT(job, entry))
+		code = run_job(state, job->run, job->arg, error);
 	code = finish_transaction(state, code);
 	if (code == SQLITE_OK)
 		state->prepared = cookie;
+	return code;
+}
+
+static int
+run_read(struct state *state, const struct job *job, struct buffer *error)
+{
+	int code = state_sql_run(state->db, "BEGIN", "");
+
+	if (code != SQLITE_OK)
+		return code;
+	code = run_job(state, job->run, job->arg, error);
+	return finish_transaction(state, code);
+}
+
+static int
+run_group(struct state *state, struct job *job, size_t count, struct buffer *error)
+{
+	int code = state_open(state, error);
+
+	if (code == SQLITE_OK)
+		code = job->write ? run_writes(state, job, count, error)
+				  : run_read(state, job, error);
+	if (code != SQLITE_OK && error->length == 0)
+		state_explain(state, code, error);
 	return code;
 }
 
@@ -103,23 +144,9 @@ int
 state_queue_once(
     struct state *state, bool write, state_job_run run, void *arg, struct buffer *error)
 {
-	int code = state_open(state, error);
+	struct job job = {.run = run, .arg = arg, .write = write};
 
-	if (code == SQLITE_OK && write) {
-		code = run_write(state, run, arg, error);
-	} else if (code == SQLITE_OK) {
-		code = state_sql_run(state->db, "BEGIN", "");
-		if (code == SQLITE_OK) {
-			code = run(state, arg, error);
-			if (code != SQLITE_OK && code != STATE_REFUSED && error->length == 0 &&
-			    !state_sql_is_busy(code))
-				state_explain(state, code, error);
-			code = finish_transaction(state, code);
-		}
-	}
-	if (code != SQLITE_OK && error->length == 0)
-		state_explain(state, code, error);
-	return code;
+	return run_group(state, &job, 1, error);
 }
 
 static int64_t
@@ -135,9 +162,12 @@ between(int64_t least, int64_t most)
 static int64_t
 pause_of(const struct job *job, int64_t now)
 {
-	int64_t pause = now - job->tried < YOUNG_MS ? between(YOUNG_LEAST_MS, YOUNG_MOST_MS)
-						    : between(OLD_LEAST_MS, OLD_MOST_MS);
+	int64_t pause;
+	size_t row = 0;
 
+	while (now - job->tried >= pauses[row].age)
+		row++;
+	pause = between(pauses[row].least, pauses[row].most);
 	return pause < job->deadline - now ? pause : job->deadline - now;
 }
 
@@ -155,6 +185,8 @@ end_job(struct state_queue *queue, struct job *job, int code, const char *error)
 {
 	TAILQ_REMOVE(&queue->jobs, job, entry);
 	queue->length--;
+	if (queue->alone > 0)
+		queue->alone--;
 	if (job->done != NULL)
 		job->done(code, code == SQLITE_OK ? NULL : error, job->arg);
 	free(job);
@@ -167,12 +199,28 @@ may_change(const struct job *job, int code, int64_t now)
 	return state_sql_is_busy(code) || (code == STATE_HELD && now - job->tried < HELD_MS);
 }
 
-/* Tries the head once. False when it has to wait for `*pause`. */
+/* How many jobs at the head share a transaction: a commit costs the same for one and for
+ * many. */
+static size_t
+group_of(const struct state_queue *queue)
+{
+	const struct job *job = TAILQ_FIRST(&queue->jobs);
+	size_t count = 1;
+
+	if (!job->write || queue->alone > 0)
+		return 1;
+	while ((job = TAILQ_NEXT(job, entry)) != NULL && job->write && count < GROUP_MAX)
+		count++;
+	return count;
+}
+
+/* Tries the jobs at the head once. False when they have to wait for `*pause`. */
 static bool
 try_head(struct state_queue *queue, int64_t *pause)
 {
 	struct job *job = TAILQ_FIRST(&queue->jobs);
 	struct buffer error = BUFFER_EMPTY;
+	size_t count = group_of(queue);
 	int64_t now = monotonic_ms();
 	bool ended = true;
 	int code;
@@ -180,14 +228,17 @@ try_head(struct state_queue *queue, int64_t *pause)
 	if (job->tried == 0)
 		job->tried = now;
 	queue->working = true;
-	code = state_queue_once(queue->state, job->write, job->run, job->arg, &error);
+	code = run_group(queue->state, job, count, &error);
 	now = monotonic_ms();
 	if (may_change(job, code, now) && now < job->deadline) {
 		*pause = pause_of(job, now);
 		ended = false;
+	} else if (code != SQLITE_OK && count > 1) {
+		queue->alone = count; /* whose fault it is shows when each runs alone */
 	} else {
-		end_job(
-		    queue, job, code == STATE_HELD ? STATE_REFUSED : code, buffer_text(&error));
+		code = code == STATE_HELD ? STATE_REFUSED : code;
+		for (; count > 0; count--)
+			end_job(queue, TAILQ_FIRST(&queue->jobs), code, buffer_text(&error));
 	}
 	queue->working = false;
 	buffer_free(&error);
@@ -206,7 +257,7 @@ on_timer(int fd, short events, void *arg)
 	if (TAILQ_EMPTY(&queue->jobs))
 		return;
 	(void)try_head(queue, &pause);
-	/* One job a round: the loop has other things to do. */
+	/* One transaction a round: the loop has other things to do. */
 	if (!TAILQ_EMPTY(&queue->jobs))
 		schedule(queue, pause);
 }
@@ -293,8 +344,8 @@ state_queue_finish(struct state_queue *queue, int64_t milliseconds)
 		now = monotonic_ms();
 		if (now >= end)
 			break;
-		if (pause > YOUNG_LEAST_MS)
-			pause = YOUNG_LEAST_MS; /* there is little time: no politeness */
+		if (pause > ENDING_MOST_MS)
+			pause = ENDING_MOST_MS;
 		if (pause > end - now)
 			pause = end - now;
 		sleep.tv_nsec = (pause > 0 ? pause : 1) * 1000000;

@@ -1,7 +1,8 @@
 /*
- * Work on the database, one job after the other. A job is one transaction; where another
- * process holds a lock it is tried again by a timer, so that the loop never waits. The order
- * is kept, and a job's end is told once it is as durable as the disk makes it.
+ * Work on the database, one job after the other. Writes that wait together share one
+ * transaction; where another process holds a lock it is tried again by a timer, so that the
+ * loop never waits. The order is kept, and a job's end is told once it is as durable as the
+ * disk makes it.
  */
 #ifndef HERMES_WORKER_STORE_STATE_QUEUE_H
 #define HERMES_WORKER_STORE_STATE_QUEUE_H
@@ -18,10 +19,11 @@ struct state_queue;
 #define STATE_PATIENCE_WRITE 20000
 #define STATE_PATIENCE_STAMP 500
 
-/* Runs within the job's transaction: SQLITE_OK to commit; anything else undoes all of it: a
- * busy code or STATE_HELD (it runs once more later, from the beginning), STATE_REFUSED with the
- * reason in `error`, or another code of SQLite. It must change nothing but the database and
- * what `arg` says is a result. */
+/* Runs within a transaction: SQLITE_OK to commit; anything else undoes all of it: a busy code
+ * or STATE_HELD (it runs once more later, from the beginning), STATE_REFUSED with the reason in
+ * `error`, or another code of SQLite. It runs once more also when a neighbour in its
+ * transaction failed. It must change nothing but the database and what `arg` says is a result;
+ * what an earlier job of the same `state->transaction` has done holds only with it. */
 typedef int (*state_job_run)(struct state *state, void *arg, struct buffer *error);
 /* `error` is NULL when it is durable; it names the file and the reason otherwise. `code` is
  * the code that the job ended with. Called from the loop or from state_queue_finish(), once. */

@@ -73,24 +73,40 @@ is_kept(const struct store_operation *operation)
 	       operation->kind == STORE_RESULT;
 }
 
+/* What could not be saved earlier goes first, once a transaction. */
+static int
+run_left_over(struct store_sqlite *self, struct buffer *error)
+{
+	struct kept_operation *kept;
+	int code = SQLITE_OK;
+
+	self->staged = self->place;
+	self->staged_in = 0;
+	TAILQ_FOREACH(kept, &self->left_over, entry)
+	{
+		code = store_operation_run(self->state, &self->info, self->holder,
+		    &self->staged, &kept->operation, error);
+		if (code != SQLITE_OK)
+			return code;
+	}
+	self->staged_in = self->state->transaction;
+	return SQLITE_OK;
+}
+
 static int
 run_verb(struct state *state, void *arg, struct buffer *error)
 {
 	struct verb_job *job = arg;
 	struct store_sqlite *self = job->self;
-	struct kept_operation *kept;
 	int code = SQLITE_OK;
 
-	job->place = self->place;
-	TAILQ_FOREACH(kept, &self->left_over, entry)
-	{
+	if (self->staged_in != state->transaction)
+		code = run_left_over(self, error);
+	if (code == SQLITE_OK)
 		code = store_operation_run(
-		    state, &self->info, self->holder, &job->place, &kept->operation, error);
-		if (code != SQLITE_OK)
-			return code;
-	}
-	return store_operation_run(
-	    state, &self->info, self->holder, &job->place, &job->operation, error);
+		    state, &self->info, self->holder, &self->staged, &job->operation, error);
+	job->place = self->staged;
+	return code;
 }
 
 static void
@@ -226,6 +242,12 @@ store_sqlite_finish(struct store *store, int64_t milliseconds)
 	return state_queue_finish(sqlite(store)->queue, milliseconds);
 }
 
+void
+store_sqlite_forget(struct store *store)
+{
+	sqlite(store)->forgotten = true;
+}
+
 static void
 sqlite_free(struct store *store)
 {
@@ -233,7 +255,7 @@ sqlite_free(struct store *store)
 
 	self->closing = true;
 	event_del(self->renew);
-	if (store_sqlite_finish(store, FREE_MS) > 0)
+	if (!self->forgotten && store_sqlite_finish(store, FREE_MS) > 0)
 		log_error("store", "session %s: the end of the conversation could not be saved",
 		    self->info.session_id);
 	state_queue_free(self->queue);

@@ -43,6 +43,9 @@ void store_sqlite_add_usage(struct store *store, const struct store_usage *usage
 /* Saves what is waiting, without the loop, for at most `milliseconds`; callbacks are called.
  * Returns how many jobs are left. */
 size_t store_sqlite_finish(struct store *store, int64_t milliseconds);
+/* What is still waiting is not saved by store_free() either: somebody else goes on with the
+ * session from what is stored now. */
+void store_sqlite_forget(struct store *store);
 /* What the user should be told once (a damaged database was moved aside), or NULL; the caller
  * frees it. */
 char *store_sqlite_notice(struct store *store);

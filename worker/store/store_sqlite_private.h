@@ -23,10 +23,14 @@ struct store_sqlite {
 	struct state_queue *queue;
 	struct store_session_info info;
 	char *holder;
-	struct store_place place;
+	struct store_place place; /* as of what has lasted */
+	/* As of the verbs that ran in transaction `staged_in`, which is not committed yet. */
+	struct store_place staged;
+	unsigned staged_in;
 	struct event *renew;			/* of the lease, while a turn runs */
 	TAILQ_HEAD(, kept_operation) left_over; /* could not be saved yet, in order */
 	bool closing;				/* nobody is called back any more */
+	bool forgotten;				/* nothing is saved any more at the end */
 };
 
 #endif
