@@ -315,6 +315,52 @@ class Arguments(StreamTest):
         self.assertFalse(os.path.exists(self.path("ran")))
 
 
+class Endless(StreamTest):
+    """Answers that do not end by themselves are ended: the memory, the disk and the screen are finite."""
+
+    LONG = "0123456789abcde " * 4096  # 64 KiB
+
+    def assert_cut(self, agent, session, reason, kind):
+        said = agent.text(session, kind=kind)
+        self.assertEqual(reason, "max_tokens")
+        self.assertGreater(len(said), 4 << 20)
+        self.assertLess(len(said), 5 << 20)
+        self.assertIn("longer than 4 MiB", agent.text(session)[-200:])
+        self.assertEqual(agent.turn(session, "once more"), "end_turn")
+
+    @within(120)
+    def test_text(self):
+        """one that comes as fast as it can, and one that stands still after the limit"""
+        script = {"replies": [{"match": "forever",
+                               "rounds": [[{"repeat": {"text": "word ", "count": 100000000}}]]}],
+                  "default": {"rounds": [[{"text": "short"}]]}}
+        agent = self.rehearsal(script)
+        session = agent.new_session(self.work)
+        self.assert_cut(agent, session, agent.turn(session, "forever", 60), "agent_message_chunk")
+        _server, agent, session = self.start(
+            [*[model.delta(self.LONG)] * 70, model.HANG], model.say("short"))
+        self.assert_cut(agent, session, agent.turn(session, "go", 60), "agent_message_chunk")
+
+    @within(120)
+    def test_thoughts(self):
+        """thoughts count as well"""
+        _server, agent, session = self.start(
+            [*[model.chunk({"reasoning": self.LONG})] * 70, model.HANG], model.say("short"))
+        self.assert_cut(agent, session, agent.turn(session, "go", 60), "agent_thought_chunk")
+
+    @within(120)
+    def test_arguments(self):
+        """a call that is longer than 16 MiB is an error and is not run"""
+        begin = model.call_delta(0, "c", "write_file", '{"path":"big.txt","content":"')
+        more = model.chunk({"tool_calls": [{"index": 0, "function": {"arguments": self.LONG * 8}}]})
+        server, agent, session = self.start(*[[begin, *[more] * 40, model.HANG]] * 5)
+        response = agent.prompt(session, "go", 60)
+        self.assertIn("16 MiB", json.dumps(response["error"]))
+        self.assertFalse(os.path.exists(self.path("big.txt")))
+        server.script[:] = [model.say("short")]
+        self.assertEqual(agent.turn(session, "once more"), "end_turn")
+
+
 class Retry(StreamTest):
     """B48: when and how often it tries again (waiting is shortened by HERMES_ACP_RETRY_SCALE)."""
 

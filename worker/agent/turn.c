@@ -14,8 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A save is due after this time of streaming (ARCHITECTURE.md). */
+/* A save is due after this time of streaming (ARCHITECTURE.md). It writes the whole answer so
+ * far: a pause of so many times its length follows, up to a limit, so that a long answer, or a
+ * database that many write to, costs a share of the time and no more. */
 #define SAVE_MS 2000
+#define SAVE_PAUSES 9
+#define SAVE_PAUSE_MOST_MS 20000
 #define INTERNAL_ERROR (-32603)
 
 static void request(struct turn *turn);
@@ -25,17 +29,31 @@ static void on_model_notice(const char *text, void *arg);
 static void on_model_finished(const struct model_answer *answer, void *arg);
 
 static void
+on_partial_saved(const char *error, void *arg)
+{
+	struct turn *turn = arg;
+	int64_t now = monotonic_ms(), pause = (now - turn->save_started) * SAVE_PAUSES;
+
+	turn->save_started = 0;
+	turn->save_again = now + (pause < SAVE_PAUSE_MOST_MS ? pause : SAVE_PAUSE_MOST_MS);
+	turn_on_saved(error, turn->agent);
+}
+
+static void
 save_partial(struct turn *turn)
 {
 	const struct output *output = &turn->agent->output;
 	struct json_object *message;
+	int64_t now = monotonic_ms();
 
-	if (turn->text.answer.length == 0 || output->busy(output->arg))
+	if (turn->state != TURN_STREAMING || turn->text.answer.length == 0 ||
+	    turn->save_started != 0 || now < turn->save_again || output->busy(output->arg))
 		return;
 	turn->unsaved = 0;
+	turn->save_started = now;
 	message = turn_text_message(turn, NULL, NULL, 0);
 	turn->agent->output.saving(turn->agent->output.arg);
-	store_save_partial(turn->agent->store, message, turn_on_saved, turn->agent);
+	store_save_partial(turn->agent->store, message, on_partial_saved, turn);
 	json_object_put(message);
 }
 
@@ -47,7 +65,7 @@ on_save_timer(int fd, short events, void *arg)
 	(void)fd;
 	(void)events;
 	turn_text_flush(turn, false); /* what is saved is what was shown, no more */
-	if (turn->state == TURN_STREAMING && turn->unsaved > 0)
+	if (turn->unsaved > 0)
 		save_partial(turn);
 }
 
@@ -208,7 +226,8 @@ turn_start(struct agent *agent, struct json_object *message)
 	struct turn *turn = new_turn(agent);
 
 	conversation_append(agent->conversation, message);
-	/* From then on a successor finds the prompt in the session and must not get it again. */
+	/* From then on a successor finds the prompt in the session and must not get it again.
+	 */
 	agent->output.saving(agent->output.arg);
 	store_append_user(agent->store, message, on_prompt_saved, turn);
 	json_object_put(message);

@@ -100,9 +100,16 @@ refused(struct turn *turn)
 static void
 cut_off(struct turn *turn, const struct model_answer *answer)
 {
+	char *text;
+
 	keep_answer(turn, answer);
-	if (!turn->text.shown)
+	if (answer->message != NULL) {
+		text = xasprintf("\n\n%s", answer->message);
+		turn_text_say(turn, text);
+		free(text);
+	} else if (!turn->text.shown) {
 		turn_text_say(turn, "The answer was cut off at the model's output limit.");
+	}
 	turn_finish(turn, STOP_REASON_MAX_TOKENS);
 }
 

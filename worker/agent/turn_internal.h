@@ -58,6 +58,9 @@ struct turn {
 	int unusable_calls;   /* answers in a row whose calls could not be used */
 	bool silent_user;     /* a question had no answer: no further one waits */
 	size_t unsaved;	      /* bytes shown since the last save */
+	/* Saves of the running answer: one is on since then (0 = none); the next one may start
+	 * then. Milliseconds. */
+	int64_t save_started, save_again;
 	/* The end, while it is being saved. */
 	enum stop_reason reason;
 	int code;

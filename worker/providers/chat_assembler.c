@@ -148,6 +148,16 @@ take_json(struct chat_assembler *assembler, bool error, const char *data, size_t
 	json_object_put(object);
 }
 
+/* A call that never ends must not fill the memory. */
+static bool
+is_bounded(struct chat_assembler *assembler)
+{
+	if (assembler->calls.too_long && !assembler->failed)
+		chat_merge_fail(assembler, MODEL_ERROR_ANSWER,
+		    "sent tool calls whose arguments are longer than 16 MiB");
+	return !assembler->calls.too_long;
+}
+
 bool
 chat_assembler_event(
     struct chat_assembler *assembler, const char *name, const char *data, size_t length)
@@ -157,7 +167,7 @@ chat_assembler_event(
 	if (assembler->done || assembler->failed)
 		return false;
 	if (!error && take_pattern(assembler, data, length))
-		return true;
+		return is_bounded(assembler);
 	while (length > 0 && strchr(" \t\n", data[length - 1]) != NULL)
 		length--;
 	while (length > 0 && strchr(" \t\n", *data) != NULL) {
@@ -173,7 +183,7 @@ chat_assembler_event(
 	else if (error)
 		chat_merge_error_text(assembler, data, length);
 	/* Anything else is a keep-alive of somebody's own making. */
-	return !assembler->failed;
+	return is_bounded(assembler) && !assembler->failed;
 }
 
 bool

@@ -155,6 +155,10 @@ chat_calls_append(struct chat_calls *calls, size_t at, const char *bytes, size_t
 	struct chat_call *call = &calls->list[at];
 	struct buffer raw = BUFFER_EMPTY;
 
+	calls->size += length;
+	calls->too_long = calls->too_long || calls->size > CHAT_ARGUMENTS_MAX;
+	if (calls->too_long)
+		return;
 	if (calls->armoured) {
 		delta_text_unarmour(bytes, length, &raw);
 		bytes = buffer_text(&raw);

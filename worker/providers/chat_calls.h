@@ -9,7 +9,8 @@
 #include "worker/providers/delta_text.h"
 #include "worker/providers/provider.h"
 
-#define CHAT_CALLS_MAX 256 /* calls of one answer; further ones are dropped */
+#define CHAT_CALLS_MAX 256	       /* calls of one answer; further ones are dropped */
+#define CHAT_ARGUMENTS_MAX (16u << 20) /* bytes of the arguments of one answer */
 
 struct chat_call {
 	bool indexed;
@@ -23,6 +24,8 @@ struct chat_calls {
 	size_t count;
 	bool armoured; /* the pieces come from a text that delta_text_armour() changed */
 	size_t last;   /* the call of the last piece */
+	size_t size;   /* bytes of argument text so far */
+	bool too_long; /* above the limit: nothing more is taken */
 	/* The last piece's argument string when the piece was nothing else; borrowed from it.
 	 */
 	struct json_object *plain;

@@ -17,6 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of text and thoughts of one answer. Models end at a few hundred KiB; one that does not
+ * end would fill the memory, the disk and the user's screen. */
+#define ANSWER_MAX (4u << 20)
+
 struct model_call {
 	struct event_base *base;
 	const struct api_mode *mode; /* NULL when there is no such dialect */
@@ -27,8 +31,10 @@ struct model_call {
 	void *arg;
 	struct event *timer; /* the next try, or the error that is told later */
 	unsigned attempts;   /* made so far */
+	size_t size;	     /* of text and thoughts so far */
 	bool shown;	     /* text went out: a second answer would repeat it */
-	bool paused, over;
+	bool running;	     /* the mode has not said that it is finished */
+	bool paused;
 };
 
 static const char *
@@ -41,13 +47,27 @@ label_of(const struct model_call *call)
 	return runtime->provider != NULL ? runtime->provider : "the model's server";
 }
 
+/* False for what comes after the limit. The mode is in the middle of something: it is ended by
+ * the timer. */
+static bool
+count(struct model_call *call, size_t length)
+{
+	if (call->size > ANSWER_MAX)
+		return false;
+	call->size += length;
+	if (call->size > ANSWER_MAX)
+		event_active(call->timer, EV_TIMEOUT, 0);
+	return true;
+}
+
 static void
 on_text(const char *bytes, size_t length, void *arg)
 {
 	struct model_call *call = arg;
 
 	call->shown = true;
-	call->callbacks.text(bytes, length, call->arg);
+	if (count(call, length))
+		call->callbacks.text(bytes, length, call->arg);
 }
 
 static void
@@ -55,7 +75,8 @@ on_thought(const char *bytes, size_t length, void *arg)
 {
 	struct model_call *call = arg;
 
-	call->callbacks.thought(bytes, length, call->arg);
+	if (count(call, length))
+		call->callbacks.thought(bytes, length, call->arg);
 }
 
 static void
@@ -92,11 +113,11 @@ on_finished(const struct model_answer *answer, void *arg)
 {
 	struct model_call *call = arg;
 
-	if (retry_wanted(answer, call->attempts, call->shown)) {
+	call->running = false;
+	if (call->size <= ANSWER_MAX && retry_wanted(answer, call->attempts, call->shown)) {
 		try_later(call, answer);
 		return;
 	}
-	call->over = true;
 	call->callbacks.finished(answer, call->arg);
 }
 
@@ -109,6 +130,8 @@ start_try(struct model_call *call)
 	    .notice = on_notice};
 
 	call->request.attempt = call->attempts++;
+	call->running = true;
+	call->size = 0;
 	call->state = call->mode->start(call->base, &call->request, &callbacks, call);
 	if (call->paused && call->mode->pause != NULL)
 		call->mode->pause(call->state, true);
@@ -125,7 +148,21 @@ tell_unknown_mode(struct model_call *call)
 
 	http_error_set(&answer, MODEL_ERROR_REQUEST, message);
 	free(message);
-	call->over = true;
+	call->callbacks.finished(&answer, call->arg);
+	model_answer_clear(&answer);
+}
+
+static void
+end_too_long(struct model_call *call)
+{
+	struct model_answer answer = {
+	    .finish = FINISH_LENGTH, .usage = {-1, -1, -1, -1, -1, -1}, .retry_after_ms = -1};
+
+	answer.message =
+	    xasprintf("The answer was ended here: it is longer than %u MiB.", ANSWER_MAX >> 20);
+	call->mode->cancel(call->state);
+	call->state = NULL;
+	call->running = false;
 	call->callbacks.finished(&answer, call->arg);
 	model_answer_clear(&answer);
 }
@@ -139,6 +176,10 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (call->mode == NULL) {
 		tell_unknown_mode(call);
+		return;
+	}
+	if (call->running) {
+		end_too_long(call);
 		return;
 	}
 	if (call->state != NULL)
@@ -176,15 +217,16 @@ model_call_pause(struct model_call *call, bool pause)
 {
 	call->paused = pause;
 	/* Between two tries there is nothing to pause; the next one learns of it. */
-	if (call->state != NULL && !call->over && !evtimer_pending(call->timer, NULL) &&
-	    call->mode->pause != NULL)
+	if (call->running && call->mode->pause != NULL)
 		call->mode->pause(call->state, pause);
 }
 
-static void
-destroy(struct model_call *call, bool running)
+void
+model_call_cancel(struct model_call *call)
 {
-	if (call->state != NULL && running)
+	if (call == NULL)
+		return;
+	if (call->running)
 		call->mode->cancel(call->state);
 	else if (call->state != NULL)
 		call->mode->release(call->state);
@@ -193,13 +235,6 @@ destroy(struct model_call *call, bool running)
 	json_object_put(call->request.tools);
 	free(call->session_id);
 	free(call);
-}
-
-void
-model_call_cancel(struct model_call *call)
-{
-	if (call != NULL)
-		destroy(call, !call->over && !evtimer_pending(call->timer, NULL));
 }
 
 void

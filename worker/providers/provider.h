@@ -61,10 +61,12 @@ struct model_answer {
 	/* Members to be stored with the assistant message and sent back where the provider
 	 * wants them: reasoning, reasoning_content, reasoning_details … NULL when none. */
 	struct json_object *extra;
+	/* What went wrong, a sentence with the provider's own words; with FINISH_LENGTH: why it
+	 * was ended from this side, or NULL. */
+	char *message;
 	/* FINISH_ERROR, all without secrets. */
 	enum model_error error;
 	int status;		/* HTTP status, 0 when there was none */
-	char *message;		/* what went wrong, a sentence with the provider's own words */
 	int64_t retry_after_ms; /* -1 = not told */
 };
 
