@@ -50,7 +50,7 @@ serve(enum worker_role role, char **argv)
 	platform_harden();
 	platform_oom_score(WORKER_OOM_SCORE);
 	signal(SIGUSR1, SIG_IGN);
-	if (!platform_die_with_parent((pid_t)atol(argv[2]), SIGTERM))
+	if (!platform_die_with_parent((pid_t)atol(argv[2]), SIGALRM))
 		return EXIT_DONE;
 	return worker_run(role, (uint32_t)strtoul(argv[3], NULL, 10));
 }

@@ -26,6 +26,8 @@
 /* More than a guard needs for a command that ignores SIGTERM (500 ms), less than the
  * supervisor waits for a worker (700 ms). */
 #define GUARDS_MS 620
+/* The time that the end of a process takes at most once its supervisor is gone. */
+#define ORPHAN_SECONDS 2
 
 static void
 log_sink_link(enum log_level level, const char *record, size_t length, void *arg)
@@ -93,12 +95,23 @@ finish_saving(struct worker *worker)
 		store_sqlite_finish(worker->agent.store, SAVE_MS);
 }
 
+/* The supervisor is gone. The loop learns it from the socket, before or after; should it not
+ * come to an end then, a second signal of this kind, with nothing to handle it, ends the
+ * process. */
+static void
+on_orphaned(int number)
+{
+	(void)number;
+	alarm(ORPHAN_SECONDS);
+}
+
 /* The supervisor is gone: nobody is told, but what was shown is kept. */
 static void
 on_ended(void *arg)
 {
 	struct worker *worker = arg;
 
+	alarm(ORPHAN_SECONDS);
 	if (worker->agent.turn != NULL)
 		turn_cancel(&worker->agent);
 	finish_saving(worker);
@@ -143,8 +156,12 @@ on_signal(int number, short events, void *arg)
 	link_drain(worker->link); /* what a signal announces stands in the socket */
 	if (number != SIGTERM || worker->ending)
 		return;
-	/* Not the supervisor's doing: the turn has failed, it was not cancelled. */
+	/* Not the supervisor's doing: the turn has failed, it was not cancelled. What is saved
+	 * now is told; the rest is left to whoever goes on. */
 	log_warning("worker", "ended by SIGTERM");
+	finish_saving(worker);
+	if (worker->durable)
+		store_sqlite_forget(worker->agent.store);
 	permission_list_forget(worker->permissions);
 	turn_output_forget(worker->output);
 	turn_abandon(&worker->agent);
@@ -194,12 +211,15 @@ worker_run(enum worker_role role, uint32_t generation)
 	static const struct supervisor_link_callbacks callbacks = {
 	    .message = on_message, .ended = on_ended, .drained = on_drained};
 	static const int numbers[] = {SIGTERM, SIGUSR1};
+	static const struct sigaction orphaned = {
+	    .sa_handler = on_orphaned, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
 	struct worker worker = {.role = role};
 	struct event_config *config = event_config_new();
 	struct event *signals[2] = {NULL};
 	size_t i;
 
 	signal(SIGPIPE, SIG_IGN);
+	sigaction(SIGALRM, &orphaned, NULL);
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
 	worker.base = event_base_new_with_config(config);
 	event_config_free(config);

@@ -326,6 +326,20 @@ class Supervisor(CrashTest):
         if again:
             self.assertIn("kept text", again.text(two))
 
+    def test_stuck_worker_goes(self):
+        """a worker that is stuck in the middle of something, its loop out of reach, goes too"""
+        script = {"default": {"rounds": [[{"text": "stuck"}, {"delay_ms": 200}, {"fault": {"loop": True}}]]}}
+        agent = self.rehearsal(script, "--allow-faults")
+        session = agent.new_session(self.work)
+        agent.prompt_start(session, "go")
+        agent.wait_text(session, "stuck")
+        time.sleep(0.6)
+        below = processes.descendants(agent.pid)
+        agent.kill()
+        self.assertTrue(processes.until(
+            lambda: not processes.left_of(below, self.own_children), 8),
+            [processes.command_line(pid) for pid in processes.left_of(below, self.own_children)])
+
     def test_database_survives(self):
         """R22, R26: killed ten times in turns: the database is whole, acknowledged text is there"""
         server = self.model(default=model.run("echo some output"))
