@@ -62,6 +62,7 @@ static const struct message_row rows[] = {
     TO_S(TO_SUPERVISOR_TURN_FAILED, MESSAGE_PEER_SESSION, TURN | BIT(SESSION_STOPPING), false,
 	false, 8, STATE_MAX),
     TO_S(TO_SUPERVISOR_SETTINGS, MESSAGE_PEER_CATALOGUE, ENDING, false, false, 2, STATE_MAX),
+    TO_S(TO_SUPERVISOR_TAIL_COMMITTED, MESSAGE_PEER_CATALOGUE, ENDING, false, false, 5, ID_MAX),
 };
 
 static const char *const stop_reasons[STOP_REASON_COUNT] = {

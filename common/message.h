@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Changes with every change of this file that a peer could notice. */
-#define MESSAGE_PROTOCOL_VERSION 1
+#define MESSAGE_PROTOCOL_VERSION 2
 
 enum message_type {
 	/* To every worker. */
@@ -56,6 +56,7 @@ enum message_type {
 
 	/* From the catalogue worker. */
 	TO_SUPERVISOR_SETTINGS = 260, /* json: provider, limits, log level */
+	TO_SUPERVISOR_TAIL_COMMITTED, /* text session: one COMMIT_TAIL of it is done with */
 };
 
 /* Stop reasons of a turn, in the order of the ACP page "Prompt turn". */

@@ -17,21 +17,31 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #define ANSWER_MS 1000
+#define COMMIT_MS                                                                              \
+	65000 /* a little more than the worker's own patience with a locked database */
 #define DELAY_FIRST_MS 250
 #define DELAY_MOST_MS 8000
 #define LIFE_MS 10000 /* one that has lived this long is replaced at once */
 
+/* A tail that the catalogue worker has not answered for. */
+struct commit {
+	LIST_ENTRY(commit) entry;
+	char session[];
+};
+
 struct catalogue {
 	struct worker_list *list;
 	struct worker_process *worker;
-	struct event *answer_timer, *start_timer;
+	struct event *answer_timer, *start_timer, *commit_timer;
 	char *setup;
 	size_t setup_length;
 	struct settings settings;
 	struct catalogue_callbacks callbacks;
 	void *arg;
+	LIST_HEAD(, commit) commits;
 	int64_t delay, started;
 	bool hello, ready, stopped;
 };
@@ -64,6 +74,67 @@ take_settings(struct catalogue *catalogue, const void *payload, size_t length)
 	json_object_put(value);
 	event_del(catalogue->answer_timer);
 	catalogue->callbacks.changed(catalogue->arg);
+}
+
+static struct commit *
+find_commit(const struct catalogue *catalogue, const char *session)
+{
+	struct commit *commit;
+
+	LIST_FOREACH(commit, &catalogue->commits, entry)
+	{
+		if (strcmp(commit->session, session) == 0)
+			return commit;
+	}
+	return NULL;
+}
+
+static void
+drop_commit(struct commit *commit)
+{
+	LIST_REMOVE(commit, entry);
+	free(commit);
+}
+
+static void
+take_committed(struct catalogue *catalogue, const char *payload, size_t length)
+{
+	struct wire_cursor cursor;
+	struct commit *commit = NULL;
+	char *session;
+	const char *text;
+	size_t text_length;
+
+	wire_start(&cursor, payload, length);
+	text = wire_get_text(&cursor, &text_length);
+	session = text != NULL ? strndup(text, text_length) : NULL;
+	if (session != NULL)
+		commit = find_commit(catalogue, session);
+	if (commit == NULL) {
+		worker_violation(catalogue->worker, "TAIL_COMMITTED without a COMMIT_TAIL");
+	} else {
+		drop_commit(commit);
+		catalogue->callbacks.committed(session, catalogue->arg);
+	}
+	free(session);
+}
+
+/* Nobody waits for ever. */
+static void
+on_commit_time(int fd, short events, void *arg)
+{
+	struct catalogue *catalogue = arg;
+	struct commit *commit;
+
+	(void)fd;
+	(void)events;
+	while ((commit = LIST_FIRST(&catalogue->commits)) != NULL) {
+		log_warning("catalogue", "session %s: no word about the rest of an answer",
+		    commit->session);
+		LIST_REMOVE(commit, entry);
+		catalogue->callbacks.committed(commit->session, catalogue->arg);
+		free(commit);
+	}
 }
 
 static void
@@ -112,6 +183,8 @@ catalogue_message(struct worker_process *worker, const struct frame_header *head
 		catalogue->ready = true;
 	} else if (header->type == TO_SUPERVISOR_SETTINGS && catalogue->ready) {
 		take_settings(catalogue, payload, length);
+	} else if (header->type == TO_SUPERVISOR_TAIL_COMMITTED && catalogue->ready) {
+		take_committed(catalogue, payload, length);
 	} else if (header->type == TO_SUPERVISOR_RESPONSE && catalogue->ready) {
 		take_response(catalogue, header->request, payload, length);
 	} else if (header->type == TO_SUPERVISOR_RESPONSE_ERROR && catalogue->ready) {
@@ -139,6 +212,8 @@ catalogue_gone(struct worker_process *worker, const char *cause, void *arg)
 	(void)worker;
 	log_debug("catalogue", "the catalogue worker %s", cause);
 	catalogue->worker = NULL;
+	while (!LIST_EMPTY(&catalogue->commits))
+		drop_commit(LIST_FIRST(&catalogue->commits));
 	catalogue->callbacks.gone(cause, catalogue->arg);
 	if (catalogue->stopped)
 		return;
@@ -201,13 +276,15 @@ catalogue_new(struct event_base *base, struct worker_list *list, const char *set
 	catalogue->list = list;
 	catalogue->callbacks = *callbacks;
 	catalogue->arg = arg;
+	LIST_INIT(&catalogue->commits);
 	catalogue->delay = DELAY_FIRST_MS;
 	catalogue->setup = strndup(setup, length);
 	catalogue->setup_length = length;
 	catalogue->answer_timer = evtimer_new(base, on_answer, catalogue);
 	catalogue->start_timer = evtimer_new(base, on_start, catalogue);
+	catalogue->commit_timer = evtimer_new(base, on_commit_time, catalogue);
 	if (catalogue->setup == NULL || catalogue->answer_timer == NULL ||
-	    catalogue->start_timer == NULL) {
+	    catalogue->start_timer == NULL || catalogue->commit_timer == NULL) {
 		catalogue_free(catalogue);
 		return NULL;
 	}
@@ -224,6 +301,10 @@ catalogue_free(struct catalogue *catalogue)
 		event_free(catalogue->answer_timer);
 	if (catalogue->start_timer != NULL)
 		event_free(catalogue->start_timer);
+	if (catalogue->commit_timer != NULL)
+		event_free(catalogue->commit_timer);
+	while (!LIST_EMPTY(&catalogue->commits))
+		drop_commit(LIST_FIRST(&catalogue->commits));
 	free(catalogue->setup);
 	free(catalogue->settings.provider);
 	free(catalogue->settings.label);
@@ -251,13 +332,27 @@ catalogue_commit_tail(
     struct catalogue *catalogue, const char *session, const char *text, size_t length)
 {
 	struct buffer payload = BUFFER_EMPTY;
+	struct commit *commit = malloc(sizeof *commit + strlen(session) + 1);
+	struct timeval interval = monotonic_interval(COMMIT_MS);
 
 	wire_put_text(&payload, session, strlen(session));
 	buffer_append(&payload, text, length);
-	if (catalogue->worker != NULL && !payload.failed)
-		worker_send(catalogue->worker, TO_WORKER_COMMIT_TAIL, 0, 0, payload.data,
-		    payload.length);
+	if (catalogue->worker != NULL && commit != NULL && !payload.failed &&
+	    worker_send(catalogue->worker, TO_WORKER_COMMIT_TAIL, 0, 0, payload.data,
+		payload.length) == 0) {
+		strcpy(commit->session, session);
+		LIST_INSERT_HEAD(&catalogue->commits, commit, entry);
+		event_add(catalogue->commit_timer, &interval);
+		commit = NULL;
+	}
+	free(commit);
 	buffer_free(&payload);
+}
+
+bool
+catalogue_commits(const struct catalogue *catalogue, const char *session)
+{
+	return find_commit(catalogue, session) != NULL;
 }
 
 void

@@ -27,7 +27,9 @@ struct catalogue_callbacks {
 	void (*answered)(uint32_t token, const char *result, size_t length, void *arg);
 	void (*failed)(uint32_t token, int code, const char *message, size_t message_length,
 	    const char *data, size_t data_length, void *arg);
-	/* It died: what it was asked has no answer. */
+	/* A tail of this session was committed, or could not be: a worker may load it now. */
+	void (*committed)(const char *session, void *arg);
+	/* It died: what it was asked has no answer, and nothing is being committed. */
 	void (*gone)(const char *cause, void *arg);
 };
 
@@ -39,9 +41,12 @@ void catalogue_free(struct catalogue *catalogue);
 /* Sends a request; -1 when there is no catalogue worker now. */
 int catalogue_request(struct catalogue *catalogue, uint32_t token, const char *method,
     const char *params, size_t length);
-/* Saves text that a session's dead worker had shown and not saved. */
+/* Saves text that a session's dead worker had shown and not saved; `committed` follows. Who
+ * loads the session before would go on without it. */
 void catalogue_commit_tail(
     struct catalogue *catalogue, const char *session, const char *text, size_t length);
+/* True while a tail of this session is being committed. */
+bool catalogue_commits(const struct catalogue *catalogue, const char *session);
 /* Asks for the settings again; `changed` follows. */
 void catalogue_query(struct catalogue *catalogue);
 const struct settings *catalogue_settings(const struct catalogue *catalogue);

@@ -56,7 +56,7 @@ open_stored(struct supervisor *supervisor, struct pending *pending, struct sessi
 	if (session_setup_build(supervisor, session, params, length) == -1) {
 		pending_error(pending, RPC_INTERNAL_ERROR, "Out of memory", NULL, 0);
 		session_free(session);
-	} else if (session_start_worker(session) == -1) {
+	} else if (session_provide_worker(session) == -1) {
 		pending_error_with(pending, RPC_INTERNAL_ERROR, "No worker could be started",
 		    "details", strerror(errno));
 		session_free(session);

@@ -46,6 +46,7 @@ void handle_catalogue_answer(
     struct supervisor *supervisor, uint32_t token, const char *result, size_t length);
 void handle_catalogue_error(struct supervisor *supervisor, uint32_t token, int code,
     const char *message, const char *data, size_t length);
+void handle_catalogue_committed(struct supervisor *supervisor, const char *id);
 void handle_catalogue_gone(struct supervisor *supervisor, const char *cause);
 
 /* handle_turn.c */

@@ -79,6 +79,14 @@ run_waiting(struct session *session)
 	}
 }
 
+static void
+provide_worker(struct session *session)
+{
+	if (session_provide_worker(session) == -1)
+		session_fail_waiting(
+		    session, RPC_INTERNAL_ERROR, "No worker could be started", strerror(errno));
+}
+
 /* The session has no worker now. What waits gets a new one, or an error. */
 static void
 become_dead(struct session *session)
@@ -96,11 +104,8 @@ become_dead(struct session *session)
 	}
 	if (owner(session)->stopping)
 		session_fail_waiting(session, RPC_INTERNAL_ERROR, "The agent shuts down", NULL);
-	if (TAILQ_EMPTY(&session->waiting))
-		return;
-	if (session_start_worker(session) == -1)
-		session_fail_waiting(
-		    session, RPC_INTERNAL_ERROR, "No worker could be started", strerror(errno));
+	if (!TAILQ_EMPTY(&session->waiting))
+		provide_worker(session);
 }
 
 /* The turn is over for the worker; it takes the next one. */
@@ -161,9 +166,8 @@ static void
 revive(struct session *session, const struct session_detail *detail)
 {
 	wait_in_queue(session, detail);
-	if (!TAILQ_EMPTY(&session->waiting) && session_start_worker(session) == -1)
-		session_fail_waiting(
-		    session, RPC_INTERNAL_ERROR, "No worker could be started", strerror(errno));
+	if (!TAILQ_EMPTY(&session->waiting))
+		provide_worker(session);
 }
 
 static void
@@ -459,6 +463,21 @@ cancel_died(struct session *session, const struct session_detail *detail)
 	become_dead(session);
 }
 
+/* Starts the worker that a request to open the session waits for. */
+static void
+open_now(struct session *session)
+{
+	struct pending *pending;
+
+	if (session_provide_worker(session) == 0)
+		return;
+	pending = session_opening(session);
+	if (pending != NULL)
+		pending_error_with(pending, RPC_INTERNAL_ERROR, "No worker could be started",
+		    "details", strerror(errno));
+	session_answer_closed(session);
+}
+
 static void
 closed(struct session *session, const struct session_detail *detail)
 {
@@ -475,13 +494,18 @@ closed(struct session *session, const struct session_detail *detail)
 		pending_result(pending, "{}", 2);
 	session->state = SESSION_DEAD;
 	session->close_wanted = false;
-	if (session_start_worker(session) == 0)
+	open_now(session);
+}
+
+void
+session_tail_committed(struct session *session)
+{
+	if (session->state != SESSION_DEAD)
 		return;
-	pending = session_opening(session);
-	if (pending != NULL)
-		pending_error_with(pending, RPC_INTERNAL_ERROR, "No worker could be started",
-		    "details", strerror(errno));
-	session_answer_closed(session);
+	if (session_opening(session) != NULL)
+		open_now(session);
+	else if (!TAILQ_EMPTY(&session->waiting))
+		provide_worker(session);
 }
 
 bool

@@ -45,6 +45,14 @@ session_disarm(struct session *session)
 }
 
 int
+session_provide_worker(struct session *session)
+{
+	return catalogue_commits(owner(session)->catalogue, session->id)
+		   ? 0
+		   : session_start_worker(session);
+}
+
+int
 session_start_worker(struct session *session)
 {
 	struct supervisor *supervisor = owner(session);

@@ -108,6 +108,12 @@ on_catalogue_error(uint32_t token, int code, const char *message, size_t message
 }
 
 static void
+on_catalogue_committed(const char *session, void *arg)
+{
+	handle_catalogue_committed(arg, session);
+}
+
+static void
 on_catalogue_gone(const char *cause, void *arg)
 {
 	handle_catalogue_gone(arg, cause);
@@ -161,6 +167,7 @@ set_up(struct supervisor *supervisor, int in, int out)
 	    .changed = on_settings,
 	    .answered = on_catalogue_answer,
 	    .failed = on_catalogue_error,
+	    .committed = on_catalogue_committed,
 	    .gone = on_catalogue_gone,
 	};
 	struct buffer setup = BUFFER_EMPTY;

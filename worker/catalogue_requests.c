@@ -176,14 +176,29 @@ catalogue_request(struct worker *worker, uint32_t request, const char *payload, 
 	free_call(call);
 }
 
+struct tail_job {
+	struct worker *worker;
+	char *session;
+};
+
+/* Told also when it failed: the session has waited long enough. */
 static void
 on_tail_saved(int code, struct json_object *result, const char *error, void *arg)
 {
+	struct tail_job *job = arg;
+	struct buffer payload = BUFFER_EMPTY;
+
 	(void)code;
 	(void)result;
-	(void)arg;
 	if (error != NULL)
-		log_warning("store", "the rest of an answer could not be saved: %s", error);
+		log_warning("store", "session %s: the rest of an answer could not be saved: %s",
+		    job->session, error);
+	wire_put_text(&payload, job->session, strlen(job->session));
+	link_send(job->worker->link, TO_SUPERVISOR_TAIL_COMMITTED, 0, 0, payload.data,
+	    payload.length);
+	buffer_free(&payload);
+	free(job->session);
+	free(job);
 }
 
 void
@@ -192,14 +207,16 @@ catalogue_commit_tail(struct worker *worker, const char *payload, size_t length)
 	struct wire_cursor cursor;
 	const char *session, *text;
 	size_t session_length, text_length;
-	char *id;
+	struct tail_job *job;
 
 	wire_start(&cursor, payload, length);
 	session = wire_get_text(&cursor, &session_length);
 	text = wire_get_rest(&cursor, &text_length);
 	if (session == NULL || text == NULL)
 		return;
-	id = xstrndup(session, session_length);
-	state_catalogue_tail(worker->queue, id, text, text_length, on_tail_saved, NULL);
-	free(id);
+	job = xcalloc(1, sizeof *job);
+	job->worker = worker;
+	job->session = xstrndup(session, session_length);
+	state_catalogue_tail(
+	    worker->queue, job->session, text, text_length, on_tail_saved, job);
 }

@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import model_server as model
 import processes
 from acp import AcpTest
+from model_server import delta
 
 UNKNOWN = "7b2a1f6e-0000-4000-8000-000000000000"
 
@@ -212,6 +213,67 @@ class Recovery(SessionTest):
         self.assertIn("kept", second.text(session, mark))
         self.assertEqual(second.turn(session, "three"), "end_turn")
         self.assertEqual(server.last.texts()[:2], ["one", "two"])
+
+
+class Locked(SessionTest):
+    """Another program holds the database: what was shown is saved when it lets go, once and in order."""
+
+    def hold(self):
+        connection = self.database()
+        connection.isolation_level = None
+        connection.execute("BEGIN IMMEDIATE")
+        return connection
+
+    def cancelled_while_locked(self, *script):
+        server, agent, session = self.start(model.say("one"), [delta("half a "), model.HANG], *script)
+        self.stderr_is_quiet = False  # the worker that cannot save is ended
+        self.assertEqual(agent.turn(session, "first"), "end_turn")
+        request = agent.prompt_start(session, "second")
+        agent.wait_text(session, "half a ")
+        return server, agent, session, request, self.hold()
+
+    def assert_kept(self, agent, session):
+        mark = agent.mark()
+        self.open(agent, "session/load", session)
+        self.assertEqual(agent.text(session, mark, "user_message_chunk"), "firstsecondthird")
+        self.assertEqual(agent.text(session, mark), "onehalf a three")
+
+    def test_prompt_after_a_cancel(self):
+        """its answer comes at once; the next prompt waits until the text of this one is saved"""
+        server, agent, session, request, lock = self.cancelled_while_locked(model.say("three"))
+        agent.cancel(session)
+        self.assertEqual(agent.wait(request, 5)["result"]["stopReason"], "cancelled")
+        request = agent.prompt_start(session, "third")
+        time.sleep(4.5)
+        lock.execute("ROLLBACK")
+        response = agent.wait(request, 20)
+        self.assertEqual(response.get("result", {}).get("stopReason"), "end_turn", response)
+        self.assertEqual(server.last.texts("assistant"), ["one", "half a "])
+        self.assert_kept(agent, session)
+
+    def test_load_after_a_close(self):
+        _server, agent, session, _request, lock = self.cancelled_while_locked(model.say("three"))
+        close = agent.start("session/close", {"sessionId": session})
+        self.assertIn("result", agent.wait(close, 10))
+        load = agent.start("session/load", {"sessionId": session, "cwd": self.work, "mcpServers": []})
+        time.sleep(2)
+        lock.execute("ROLLBACK")
+        self.assertIn("result", agent.wait(load, 20))
+        self.assertEqual(agent.turn(session, "third"), "end_turn")
+        self.assert_kept(agent, session)
+
+    def test_cancel_of_a_prompt_that_waits_for_it(self):
+        _server, agent, session, request, lock = self.cancelled_while_locked(model.say("three"))
+        agent.cancel(session)
+        agent.wait(request, 5)
+        time.sleep(2.5)
+        request = agent.prompt_start(session, "given up")
+        time.sleep(0.5)
+        agent.cancel(session)
+        self.assertEqual(agent.wait(request, 5)["result"]["stopReason"], "cancelled")
+        lock.execute("ROLLBACK")
+        self.assertEqual(agent.turn(session, "third", 20), "end_turn")
+        self.assert_kept(agent, session)
 
 
 if __name__ == "__main__":

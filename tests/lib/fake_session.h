@@ -110,6 +110,7 @@ kill_successors(struct fixture *fixture, const char *cause)
 static inline void
 successor_ready(struct fixture *fixture)
 {
+	fake_commit(fixture->fake);
 	if (fixture->session->worker == NULL)
 		session_timer(fixture->session);
 	fixture->worker = fixture->session->worker;

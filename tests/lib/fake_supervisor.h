@@ -32,6 +32,7 @@ struct worker_process {
 	struct buffer told; /* names of the messages that it was sent, one a line */
 	struct frame_header last;
 	struct buffer payload; /* of the last message */
+	struct buffer commits; /* payloads of TAIL_COMMITTED that it owes, each in a text */
 	bool violated, stopping, deaf;
 	enum stop_cause cause;
 	char reason[160];
@@ -88,6 +89,22 @@ worker_set_owner(
 	worker->arg = arg;
 }
 
+static inline void
+fake_owe_commit(struct worker_process *worker)
+{
+	struct wire_cursor cursor;
+	struct buffer answer = BUFFER_EMPTY;
+	const char *session;
+	size_t length;
+
+	wire_start(&cursor, worker->payload.data, worker->payload.length);
+	session = wire_get_text(&cursor, &length);
+	assert(session != NULL);
+	wire_put_text(&answer, session, length);
+	wire_put_text(&worker->commits, answer.data, answer.length);
+	buffer_free(&answer);
+}
+
 int
 worker_send(struct worker_process *worker, enum message_type type, uint32_t request,
     uint32_t turn, const void *payload, size_t length)
@@ -104,6 +121,8 @@ worker_send(struct worker_process *worker, enum message_type type, uint32_t requ
 	worker->last.turn = turn;
 	buffer_clear(&worker->payload);
 	buffer_append(&worker->payload, payload, length);
+	if (type == TO_WORKER_COMMIT_TAIL)
+		fake_owe_commit(worker);
 	return 0;
 }
 
@@ -247,6 +266,7 @@ fake_free(struct worker_process *worker)
 	LIST_REMOVE(worker, entry);
 	buffer_free(&worker->told);
 	buffer_free(&worker->payload);
+	buffer_free(&worker->commits);
 	free(worker);
 }
 
@@ -266,6 +286,8 @@ struct fake {
 	struct buffer got; /* what the client has read and not taken yet */
 	size_t lines;	   /* that the supervisor has taken */
 	bool ended;
+	bool catalogue_ready;
+	bool holds_commits; /* the catalogue worker does not get on with its commits */
 };
 
 static inline void
@@ -327,6 +349,12 @@ fake_on_catalogue_error(uint32_t token, int code, const char *message, size_t me
 }
 
 static inline void
+fake_on_catalogue_committed(const char *session, void *arg)
+{
+	handle_catalogue_committed(&((struct fake *)arg)->supervisor, session);
+}
+
+static inline void
 fake_on_catalogue_gone(const char *cause, void *arg)
 {
 	handle_catalogue_gone(&((struct fake *)arg)->supervisor, cause);
@@ -336,6 +364,7 @@ static const struct catalogue_callbacks catalogue_callbacks = {
     .changed = fake_on_settings,
     .answered = fake_on_catalogue_answer,
     .failed = fake_on_catalogue_error,
+    .committed = fake_on_catalogue_committed,
     .gone = fake_on_catalogue_gone,
 };
 
@@ -402,6 +431,48 @@ fake_delete(struct fake *fake)
 	free(fake);
 }
 
+static inline struct worker_process *
+fake_catalogue(struct fake *fake)
+{
+	struct worker_process *worker;
+
+	LIST_FOREACH(worker, &fake_workers, entry)
+	if (worker->arg == fake->supervisor.catalogue)
+		return worker;
+	return NULL;
+}
+
+static inline void
+fake_catalogue_ready(struct fake *fake, struct worker_process *catalogue)
+{
+	if (fake->catalogue_ready)
+		return;
+	fake->catalogue_ready = true;
+	fake_hello(catalogue);
+	fake_ready(catalogue, "", "{}");
+}
+
+/* The catalogue worker says that it has committed what it was given. */
+static inline void
+fake_commit(struct fake *fake)
+{
+	struct worker_process *catalogue = fake_catalogue(fake);
+	struct buffer commits;
+	struct wire_cursor cursor;
+	const char *payload;
+	size_t length;
+
+	if (catalogue == NULL || catalogue->commits.length == 0 || fake->holds_commits)
+		return;
+	fake_catalogue_ready(fake, catalogue);
+	commits = catalogue->commits;
+	catalogue->commits = (struct buffer)BUFFER_EMPTY;
+	wire_start(&cursor, commits.data, commits.length);
+	while (cursor.left > 0 && (payload = wire_get_text(&cursor, &length)) != NULL)
+		fake_say(catalogue, TO_SUPERVISOR_TAIL_COMMITTED, 0, 0, payload, length);
+	buffer_free(&commits);
+}
+
 /* Runs the loop until there is nothing to do, and reads what the client gets. */
 static inline void
 fake_run(struct fake *fake)
@@ -409,6 +480,7 @@ fake_run(struct fake *fake)
 	char bytes[65536];
 	ssize_t n;
 
+	fake_commit(fake);
 	do {
 		event_base_loop(fake->supervisor.base, EVLOOP_NONBLOCK);
 		n = read(fake->output, bytes, sizeof bytes);
@@ -438,15 +510,11 @@ fake_client_bytes(struct fake *fake, const char *bytes, size_t length)
 static inline void
 fake_settings(struct fake *fake, const char *settings)
 {
-	struct worker_process *catalogue;
+	struct worker_process *catalogue = fake_catalogue(fake);
 
-	LIST_FOREACH(catalogue, &fake_workers, entry)
-	if (catalogue->arg == fake->supervisor.catalogue)
-		break;
 	if (catalogue == NULL)
 		return;
-	fake_hello(catalogue);
-	fake_ready(catalogue, "", "{}");
+	fake_catalogue_ready(fake, catalogue);
 	fake_say(catalogue, TO_SUPERVISOR_SETTINGS, 0, 0, settings, strlen(settings));
 	fake_run(fake);
 }

@@ -143,7 +143,7 @@ class Worker:
                   generation=GENERATION + 1)
 
     def attack_second_hello(self):
-        self.send("TO_SUPERVISOR_HELLO", struct.pack("<II", 1, os.getpid()))
+        self.send("TO_SUPERVISOR_HELLO", struct.pack("<II", NAME["MESSAGE_PROTOCOL_VERSION"], os.getpid()))
 
     def attack_second_ready(self):
         self.send("TO_SUPERVISOR_READY", frames.text("") + dump({"INJECTED": 1}))
@@ -251,6 +251,9 @@ class Worker:
                     self.settings()
             elif kind == NAME["TO_WORKER_SETTINGS_QUERY"]:
                 self.settings()
+            elif kind == NAME["TO_WORKER_COMMIT_TAIL"]:
+                length = struct.unpack_from("<I", payload)[0]
+                self.send("TO_SUPERVISOR_TAIL_COMMITTED", payload[:4 + length])
             elif kind == NAME["TO_WORKER_REQUEST"]:
                 self.send("TO_SUPERVISOR_RESPONSE", dump({"sessions": []}), request=request)
             elif kind == NAME["TO_WORKER_SHUTDOWN"]:

@@ -77,7 +77,17 @@ test_cancel_ignored(void **state)
 	fake_turn_done(old, 1, STOP_REASON_CANCELLED);
 	assert_string_equal(buffer_text(&old->told), ""); /* it gets no further turn */
 	expect(fixture, "");
+	fixture->fake->holds_commits = true; /* what was shown is saved before it is loaded */
 	fake_die(old, "ended because it did not react to a cancel");
+	expect(fixture, "");
+	assert_int_equal(fixture->session->state, SESSION_DEAD);
+	prompt(fixture, 3);
+	client(fixture, "{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":"
+			"{\"requestId\":3}}");
+	expect_part(fixture, "\"id\":3,\"result\":{\"stopReason\":\"cancelled\"}");
+	assert_int_equal(fixture->session->state, SESSION_DEAD);
+	fixture->fake->holds_commits = false;
+	expect(fixture, "");
 	assert_int_equal(fixture->session->state, SESSION_STARTING);
 	fixture->worker = fixture->session->worker;
 	assert_ptr_not_equal(fixture->worker, old);
@@ -202,6 +212,7 @@ test_deaths_without_end(void **state)
 	expect_part(fixture,
 	    "\"id\":1,\"error\":{\"code\":-32603,\"message\":\"The session's worker "
 	    "process was killed by signal 9 (Killed)\"");
+	fixture->worker = fixture->session->worker;
 	assert_non_null(fixture->worker);
 	assert_non_null(
 	    strstr(buffer_text(&fixture->worker->payload), ",\"state\":{\"mode\":\"plan\"}}"));
