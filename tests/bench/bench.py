@@ -153,6 +153,11 @@ class Client:
         self.process.stdout.close()
 
 
+def steps_at(milliseconds):
+    """An answer of a word each so many milliseconds, longer than anybody waits."""
+    return [{"repeat": {"text": "word ", "count": 700000, "slice": 1, "every_ms": milliseconds}}]
+
+
 def quantile(values, share):
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
@@ -331,25 +336,35 @@ class Bench:
 
     def cancel(self):
         """cancel → answered"""
-        steps = [{"repeat": {"text": "word ", "count": 1000000, "slice": 1, "every_ms": 5}}]
-        client = self.client(self.script(steps))
+        client = self.client(self.script(steps_at(5)))
         client.initialize()
         session = client.session()
         values = [self.cancel_once(client, session) for _ in range(self.times)]
         client.close()
         self.latency("cancel → answered, streaming, idle machine", "p50 ≤ 5 ms, p99 ≤ 50 ms", values)
-        steps = [{"repeat": {"text": "word ", "count": 1000000, "slice": 1, "every_ms": 1}}]
-        client = self.client(self.script(steps))
+        self.cancel_among("with up to 1000 deltas/s each", [steps_at(1)])
+        # 300 kB as fast as it can, then a tool, and so on to the limit of a turn
+        look = {"tool": {"name": "todo", "arguments": {}}}
+        self.cancel_among("as fast as they can, with a tool each 300 kB",
+                          [[{"repeat": {"text": "word ", "count": 60000}}, look]] * 89)
+        self.cancel_in_a_tool()
+
+    def cancel_among(self, label, rounds):
+        """Cancel in one session while 31 others are busy."""
+        path = os.path.join(self.folder, "busy.json")
+        with open(path, "w") as file:
+            json.dump({"replies": [{"match": "busy", "rounds": rounds}],
+                       "default": {"rounds": [steps_at(5)]}}, file)
+        client = self.client(f"--rehearsal={path}")
         client.initialize()
         busy = [client.session() for _ in range(31)]
         session = client.session()
         for one in busy:
-            client.prompt(one, "go")
+            client.prompt(one, "busy")
         values = [self.cancel_once(client, session) for _ in range(min(self.times, 30))]
         client.process.kill()
         client.close()
-        self.latency("cancel → answered, 32 workers with up to 1000 deltas/s each", "≤ 250 ms", values)
-        self.cancel_in_a_tool()
+        self.latency(f"cancel → answered, 32 workers {label}", "≤ 250 ms", values)
 
     def cancel_in_a_tool(self):
         arguments = {"command": "sleep 1000"}
@@ -409,9 +424,9 @@ class Bench:
                 place = line.find(b'"sessionId":"')
                 if b'"method"' in line and place > 0:
                     session = line[place + 13:place + 49]
-                    if session in last and b"agent_message_chunk" in line:
-                        gaps[session] = max(gaps.get(session, 0), now - last[session])
-                    last[session] = now
+                    if b"agent_message_chunk" in line:
+                        gaps[session] = max(gaps.get(session, 0), now - last.get(session, now))
+                        last[session] = now
                 elif b'"id":' in line:
                     message = json.loads(line)
                     if message.get("id") in requests:
