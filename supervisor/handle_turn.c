@@ -6,7 +6,6 @@
 #include "supervisor/handlers.h"
 #include "supervisor/rpc.h"
 #include "supervisor/session_actions.h"
-#include "supervisor/session_answers.h"
 #include "supervisor/supervisor.h"
 #include "common/json.h"
 

@@ -63,17 +63,6 @@ session_next(struct session *session)
 	return LIST_NEXT(session, entry);
 }
 
-size_t
-session_count(const struct session_table *table)
-{
-	struct session *session;
-	size_t count = 0;
-
-	LIST_FOREACH(session, &table->list, entry)
-	count++;
-	return count;
-}
-
 bool
 session_id_valid(const char *id)
 {

@@ -89,7 +89,6 @@ void session_table_free(struct session_table *table);
 struct session *session_find(struct session_table *table, const char *id);
 struct session *session_first(struct session_table *table);
 struct session *session_next(struct session *session);
-size_t session_count(const struct session_table *table);
 
 /* A new session in state DEAD with id `id`, or a fresh one when that is NULL; NULL when memory
  * or randomness is out. */

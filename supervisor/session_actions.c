@@ -12,7 +12,6 @@
 #include "supervisor/supervisor.h"
 #include "common/buffer.h"
 #include "common/log.h"
-#include "common/monotonic.h"
 #include "common/wire.h"
 
 #include <errno.h>
