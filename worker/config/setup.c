@@ -33,9 +33,8 @@ struct setup {
 	FILE *in, *out;
 	const struct configuration *configuration;
 	const struct provider_row *row; /* NULL: an endpoint of the user's own */
-	bool chosen;
-	char *base_url; /* NULL: the provider's own */
-	char *key;	/* "" : stays as it is, or none */
+	char *base_url;			/* NULL: the provider's own */
+	char *key;			/* "" : stays as it is, or none */
 	char *model;
 };
 
@@ -105,7 +104,6 @@ take_provider(struct setup *setup, const char *answer)
 	char *end;
 
 	number = strtoul(answer, &end, 10);
-	setup->chosen = true;
 	if (*end == '\0' && number >= 1 && number <= count) {
 		setup->row = offered_row(number - 1);
 		return NULL;
