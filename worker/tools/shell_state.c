@@ -229,17 +229,6 @@ shell_command_detach(struct shell_command *command)
 	command->attached = false;
 }
 
-unsigned
-shell_state_running(const struct shell_state *shell)
-{
-	const struct shell_command *command;
-	unsigned count = 0;
-
-	for (command = shell->commands; command != NULL; command = command->next)
-		count++;
-	return count;
-}
-
 void
 shell_state_when_stopped(struct shell_state *shell, void (*callback)(void *arg), void *arg)
 {
