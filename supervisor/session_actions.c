@@ -21,12 +21,6 @@
 
 typedef void (*action_function)(struct session *, const struct session_detail *);
 
-static struct supervisor *
-owner(const struct session *session)
-{
-	return session->owner;
-}
-
 /* Starts the turn of a prompt. */
 static void
 start_turn(struct session *session, struct pending *pending, const char *params, size_t length)
@@ -88,12 +82,12 @@ become_dead(struct session *session)
 	session->state = SESSION_DEAD;
 	session_disarm(session);
 	/* A successor counts its requests anew: a late answer must not meet one of those. */
-	client_request_cancel_all(owner(session)->requests, session);
+	client_request_cancel_all(session->supervisor->requests, session);
 	if (session->close_wanted) {
 		session_answer_closed(session);
 		return;
 	}
-	if (owner(session)->stopping)
+	if (session->supervisor->stopping)
 		session_fail_waiting(session, RPC_INTERNAL_ERROR, "The agent shuts down", NULL);
 	if (TAILQ_EMPTY(&session->waiting))
 		return;
@@ -110,7 +104,7 @@ become_idle(struct session *session)
 	tail_clear(&session->turn.tail);
 	session->state = SESSION_IDLE;
 	session_disarm(session);
-	client_request_cancel_all(owner(session)->requests, session);
+	client_request_cancel_all(session->supervisor->requests, session);
 	if (session->close_wanted) {
 		static const struct session_detail nothing;
 
@@ -202,7 +196,7 @@ begin_cancel(struct session *session, const struct session_detail *detail)
 	session->state = SESSION_CANCELLING;
 	worker_send(session->worker, TO_WORKER_TURN_CANCEL, 0, session->turn.id, NULL, 0);
 	worker_poke(session->worker);
-	client_request_cancel_all(owner(session)->requests, session);
+	client_request_cancel_all(session->supervisor->requests, session);
 	session_arm(session, WORKER_CANCEL_ANSWER_MS);
 }
 
@@ -353,7 +347,7 @@ run_again(struct session *session)
 {
 	struct turn *turn = &session->turn;
 
-	if (turn->prompt == NULL || turn->again || owner(session)->stopping ||
+	if (turn->prompt == NULL || turn->again || session->supervisor->stopping ||
 	    session_wait_first(session, turn->pending, turn->prompt, turn->prompt_length) == -1)
 		return false;
 	turn->pending = NULL;
@@ -364,7 +358,7 @@ run_again(struct session *session)
 static void
 turn_died(struct session *session, const struct session_detail *detail)
 {
-	client_request_cancel_all(owner(session)->requests, session);
+	client_request_cancel_all(session->supervisor->requests, session);
 	if (run_again(session)) {
 		session_fail_calls(session, detail->cause);
 		session->turn.id = 0;
@@ -469,8 +463,8 @@ closed(struct session *session, const struct session_detail *detail)
 		session_answer_closed(session);
 		return;
 	}
-	while (
-	    (pending = pending_first(owner(session)->pending, PENDING_CLOSE, session)) != NULL)
+	while ((pending = pending_first(
+		    session->supervisor->pending, PENDING_CLOSE, session)) != NULL)
 		pending_result(pending, "{}", 2);
 	session->state = SESSION_DEAD;
 	session->close_wanted = false;
@@ -552,7 +546,7 @@ void
 session_event(
     struct session *session, enum session_event event, const struct session_detail *detail)
 {
-	struct supervisor *supervisor = owner(session);
+	struct supervisor *supervisor = session->supervisor;
 
 	functions[session_action_for(session->state, event)](session, detail);
 	supervisor_check_stop(supervisor);

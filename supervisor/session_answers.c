@@ -11,20 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct supervisor *
-owner(const struct session *session)
-{
-	return session->owner;
-}
-
 struct pending *
 session_opening(const struct session *session)
 {
 	struct pending *pending;
 
-	pending = pending_first(owner(session)->pending, PENDING_NEW, session);
+	pending = pending_first(session->supervisor->pending, PENDING_NEW, session);
 	if (pending == NULL)
-		pending = pending_first(owner(session)->pending, PENDING_LOAD, session);
+		pending = pending_first(session->supervisor->pending, PENDING_LOAD, session);
 	return pending;
 }
 
@@ -32,7 +26,7 @@ void
 session_answer_open(
     struct session *session, struct pending *pending, const char *members, size_t length)
 {
-	struct client_writer *writer = owner(session)->writer;
+	struct client_writer *writer = session->supervisor->writer;
 	size_t at = 1;
 
 	if (pending_get_kind(pending) == PENDING_LOAD) {
@@ -70,8 +64,8 @@ close_cards(struct session *session, const char *text)
 		buffer_append_json_text(&update, text);
 		buffer_append_text(&update, "}}]}");
 		if (!update.failed)
-			rpc_session_update(owner(session)->writer, session->quoted, update.data,
-			    update.length);
+			rpc_session_update(session->supervisor->writer, session->quoted,
+			    update.data, update.length);
 	}
 	buffer_free(&update);
 	session_calls_clear(session);
@@ -179,7 +173,7 @@ void
 session_fail_calls(struct session *session, const char *cause)
 {
 	struct pending *pending;
-	struct pending_table *table = owner(session)->pending;
+	struct pending_table *table = session->supervisor->pending;
 
 	while ((pending = pending_first(table, PENDING_COMMAND, session)) != NULL)
 		session_error_died(pending, session, cause);
@@ -191,15 +185,15 @@ void
 session_answer_closed(struct session *session)
 {
 	struct pending *pending;
-	struct pending_table *table = owner(session)->pending;
+	struct pending_table *table = session->supervisor->pending;
 
-	client_request_cancel_all(owner(session)->requests, session);
+	client_request_cancel_all(session->supervisor->requests, session);
 	session_cancel_waiting(session);
 	session_fail_waiting(session, RPC_NOT_FOUND, "The session was closed", NULL);
 	while ((pending = pending_first(table, PENDING_CLOSE, session)) != NULL)
 		pending_result(pending, "{}", 2);
 	/* What deletes it goes on now that nobody writes to it any more. */
 	while ((pending = pending_first(table, PENDING_DELETE, session)) != NULL)
-		owner(session)->forward_delete(owner(session), pending, session->id);
+		session->supervisor->forward_delete(session->supervisor, pending, session->id);
 	session_free(session);
 }
