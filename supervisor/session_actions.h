@@ -8,21 +8,6 @@
 #include "supervisor/session_state.h"
 
 #include <stdbool.h>
-#include <stddef.h>
-
-/* What an event carries; only the members that it needs are set. All borrowed. */
-struct session_detail {
-	struct pending *pending; /* of the client's request */
-	const char *method;	 /* SESSION_EVENT_CALL */
-	const char *params;
-	size_t length;
-	int code;	     /* failures */
-	const char *message; /* failures */
-	const char *data;    /* failures: JSON; READY: the result's members; DONE: usage */
-	size_t data_length;
-	enum stop_reason reason;
-	const char *cause; /* GONE */
-};
 
 /* Runs an event through the table. The session may be freed by it. */
 void session_event(
