@@ -135,10 +135,8 @@ cancel_queued(struct session *session, const struct pending *pending)
 static void
 cancel_new(struct session *session, struct pending *pending)
 {
-	static const struct session_detail nothing;
-
 	pending_error(pending, RPC_CANCELLED, "Request cancelled", NULL, 0);
-	session_event(session, SESSION_EVENT_CLOSE, &nothing);
+	session_close(session);
 }
 
 void

@@ -252,17 +252,12 @@ end_cancelled(struct session *session, const struct session_detail *detail)
 		become_idle(session);
 }
 
+/* Without its old worker: the next one opens it. */
 static void
-closed(struct session *session, const struct session_detail *detail)
+open_now(struct session *session)
 {
 	struct pending *pending;
 
-	(void)detail;
-	session->worker = NULL;
-	if (!session->reopen) {
-		session_answer_closed(session);
-		return;
-	}
 	while ((pending = pending_first(
 		    session->supervisor->pending, PENDING_CLOSE, session)) != NULL)
 		pending_result(pending, "{}", 2);
@@ -275,6 +270,29 @@ closed(struct session *session, const struct session_detail *detail)
 		pending_error_with(pending, RPC_INTERNAL_ERROR, "No worker could be started",
 		    "details", strerror(errno));
 	session_answer_closed(session);
+}
+
+static void
+closed(struct session *session, const struct session_detail *detail)
+{
+	session->worker = NULL;
+	if (!session->reopen) {
+		session_answer_closed(session);
+		return;
+	}
+	session_fail_calls(session, detail->cause);
+	open_now(session);
+}
+
+void
+session_close(struct session *session)
+{
+	static const struct session_detail nothing;
+
+	if (session->state == SESSION_STOPPING)
+		session->reopen = false;
+	else
+		session_event(session, SESSION_EVENT_CLOSE, &nothing);
 }
 
 bool
@@ -291,9 +309,7 @@ session_open_again(struct session *session)
 	if (session->state == SESSION_STOPPING)
 		return; /* opened when its worker is gone */
 	if (session->worker == NULL) {
-		static const struct session_detail nothing;
-
-		closed(session, &nothing);
+		open_now(session);
 		return;
 	}
 	session_disarm(session);

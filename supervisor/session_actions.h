@@ -12,6 +12,9 @@
 /* Runs an event through the table. The session may be freed by it. */
 void session_event(
     struct session *session, enum session_event event, const struct session_detail *detail);
+/* Closes the session; one that is being closed only to be opened again stays closed. It may be
+ * freed by it. */
+void session_close(struct session *session);
 /* True when the session has nothing under way that opening it again would break off. */
 bool session_may_open_again(const struct session *session);
 /* Ends the worker of an idle session and starts another one with the session's set-up. */

@@ -190,6 +190,10 @@ session_answer_closed(struct session *session)
 	client_request_cancel_all(session->supervisor->requests, session);
 	session_cancel_waiting(session);
 	session_fail_waiting(session, RPC_NOT_FOUND, "The session was closed", NULL);
+	pending = session_opening(session);
+	if (pending != NULL)
+		pending_error_with(
+		    pending, RPC_NOT_FOUND, "The session was closed", "sessionId", session->id);
 	while ((pending = pending_first(table, PENDING_CLOSE, session)) != NULL)
 		pending_result(pending, "{}", 2);
 	/* What deletes it goes on now that nobody writes to it any more. */

@@ -428,6 +428,83 @@ test_close_dead(void **state)
 	assert_null(session_first(fixture->fake->supervisor.sessions));
 }
 
+#define LOAD ",\"cwd\":\"/\",\"mcpServers\":[]"
+
+/* One that is closed only to be opened again is closed for good. */
+static void
+test_close_while_opened_again(void **state)
+{
+	struct fixture *fixture = *state;
+
+	request(fixture, 5, "session/load", LOAD);
+	expect(fixture, "");
+	assert_int_equal(fixture->session->state, SESSION_STOPPING);
+	prompt(fixture, 6);
+	request(fixture, 7, "session/close", "");
+	prompt(fixture, 8);
+	expect_part(fixture, "\"id\":8,\"error\":{\"code\":-32002");
+	cancel(fixture);
+	fake_die(fixture->worker, "ended");
+	fake_run(fixture->fake);
+	assert_non_null(
+	    strstr(buffer_text(&fixture->fake->got), "\"id\":5,\"error\":{\"code\":-32002"));
+	assert_non_null(strstr(buffer_text(&fixture->fake->got),
+	    "\"id\":6,\"result\":{\"stopReason\":\"cancelled\"}"));
+	expect_part(fixture, "\"id\":7,\"result\":{}");
+	assert_null(session_first(fixture->fake->supervisor.sessions));
+	assert_true(pending_table_empty(fixture->fake->supervisor.pending));
+}
+
+static void
+test_delete_while_opened_again(void **state)
+{
+	struct fixture *fixture = *state;
+
+	request(fixture, 5, "session/load", LOAD);
+	request(fixture, 6, "session/delete", "");
+	fake_die(fixture->worker, "ended");
+	expect_part(fixture, "\"id\":5,\"error\":{\"code\":-32002");
+	assert_null(session_first(fixture->fake->supervisor.sessions));
+	/* The catalogue worker has it. */
+	assert_non_null(pending_first(fixture->fake->supervisor.pending, PENDING_DELETE, NULL));
+}
+
+static void
+test_close_before_it_is_open(void **state)
+{
+	struct fixture *fixture = *state;
+
+	request(fixture, 5, "session/load", LOAD);
+	fake_die(fixture->worker, "ended");
+	fixture->worker = fixture->session->worker;
+	assert_int_equal(fixture->session->state, SESSION_STARTING);
+	request(fixture, 6, "session/close", "");
+	expect(fixture, "");
+	fake_die(fixture->worker, "ended");
+	fake_run(fixture->fake);
+	assert_non_null(
+	    strstr(buffer_text(&fixture->fake->got), "\"id\":5,\"error\":{\"code\":-32002"));
+	expect_part(fixture, "\"id\":6,\"result\":{}");
+	assert_null(session_first(fixture->fake->supervisor.sessions));
+	assert_true(pending_table_empty(fixture->fake->supervisor.pending));
+}
+
+/* What the old worker had not answered is not left open. */
+static void
+test_open_again_with_a_call(void **state)
+{
+	struct fixture *fixture = *state;
+
+	request(fixture, 5, "session/set_mode", ",\"modeId\":\"plan\"");
+	request(fixture, 6, "session/load", LOAD);
+	fake_die(fixture->worker, "crashed");
+	expect_part(fixture, "\"id\":5,\"error\":{\"code\":-32603");
+	successor_ready(fixture);
+	expect_part(fixture, "\"id\":6,\"result\":{}");
+	assert_int_equal(fixture->session->state, SESSION_IDLE);
+	assert_true(pending_table_empty(fixture->fake->supervisor.pending));
+}
+
 int
 main(void)
 {
@@ -453,6 +530,10 @@ main(void)
 	    ROW_TURN(test_close_in_a_turn),
 	    ROW_TURN(test_close_then_died_in_the_turn),
 	    ROW(test_close_dead),
+	    ROW(test_close_while_opened_again),
+	    ROW(test_delete_while_opened_again),
+	    ROW(test_close_before_it_is_open),
+	    ROW(test_open_again_with_a_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
