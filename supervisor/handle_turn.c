@@ -157,6 +157,6 @@ handle_cancel_request(struct supervisor *supervisor, const struct call *call)
 		return;
 	if (pending_get_kind(pending) == PENDING_NEW)
 		cancel_new(session, pending);
-	else if (session->turn.pending == pending && session->state == SESSION_TURN_RUNNING)
+	else if (session->turn.pending == pending && session->state != SESSION_CANCELLING)
 		session_event(session, SESSION_EVENT_CANCEL, &nothing);
 }

@@ -505,6 +505,22 @@ test_open_again_with_a_call(void **state)
 	assert_true(pending_table_empty(fixture->fake->supervisor.pending));
 }
 
+/* $/cancel_request means the same as session/cancel while a successor is on its way. */
+static void
+test_cancel_request_between_workers(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fake_say(fixture->worker, TO_SUPERVISOR_TEXT, 0, 1, TEXT, sizeof TEXT - 1);
+	fake_die(fixture->worker, "crashed");
+	forget(fixture);
+	client(fixture, "{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":"
+			"{\"requestId\":1}}");
+	expect(fixture,
+	    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"stopReason\":\"cancelled\"}}\n");
+	assert_int_equal(fixture->session->state, SESSION_DEAD);
+}
+
 int
 main(void)
 {
@@ -534,6 +550,7 @@ main(void)
 	    ROW(test_delete_while_opened_again),
 	    ROW(test_close_before_it_is_open),
 	    ROW(test_open_again_with_a_call),
+	    ROW_TURN(test_cancel_request_between_workers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
