@@ -32,9 +32,6 @@ refuse(struct session *session, const char *text)
 	worker_violation(session->worker, text);
 }
 
-/* A worker wraps values that it took from outside (at most JSON_DEPTH_MAX deep) into objects
- * of its own, so its payloads may be deeper than that. */
-
 /* A message of the running turn counts only while the client waits for that turn. */
 static bool
 is_current(const struct session *session, const struct message *message)
