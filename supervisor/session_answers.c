@@ -27,7 +27,6 @@ session_answer_open(
     struct session *session, struct pending *pending, const char *members, size_t length)
 {
 	struct client_writer *writer = session->supervisor->writer;
-	size_t at = 1;
 
 	if (pending_get_kind(pending) == PENDING_LOAD) {
 		pending_result(pending, members, length);
@@ -36,11 +35,7 @@ session_answer_open(
 	pending_start_result(pending);
 	client_writer_text(writer, "{\"sessionId\":");
 	client_writer_text(writer, session->quoted);
-	while (at < length && (members[at] == ' ' || members[at] == '\t'))
-		at++;
-	if (at < length && members[at] != '}')
-		client_writer_text(writer, ",");
-	client_writer_add(writer, members + at, length - at);
+	rpc_add_members(writer, members, length);
 	client_writer_text(writer, "}\n");
 	pending_done(pending);
 }
