@@ -455,6 +455,38 @@ test_close_while_opened_again(void **state)
 	assert_true(pending_table_empty(fixture->fake->supervisor.pending));
 }
 
+/* What waits for the next worker is cancelled like what waits for a turn. */
+static void
+test_cancel_while_opened_again(void **state)
+{
+	struct fixture *fixture = *state;
+
+	request(fixture, 5, "session/load", LOAD);
+	prompt(fixture, 6);
+	cancel(fixture);
+	expect(fixture,
+	    "{\"jsonrpc\":\"2.0\",\"id\":6,\"result\":{\"stopReason\":\"cancelled\"}}\n");
+	fake_die(fixture->worker, "ended");
+	successor_ready(fixture);
+	expect_told(fixture, "TO_WORKER_SETUP\n");
+	expect(fixture, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{}}\n");
+}
+
+static void
+test_load_of_a_closed_one(void **state)
+{
+	struct fixture *fixture = *state;
+
+	request(fixture, 5, "session/close", "");
+	request(fixture, 6, "session/load", LOAD);
+	prompt(fixture, 7);
+	fake_die(fixture->worker, "ended");
+	expect(fixture, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{}}\n");
+	successor_ready(fixture);
+	expect(fixture, "{\"jsonrpc\":\"2.0\",\"id\":6,\"result\":{}}\n");
+	expect_told(fixture, "TO_WORKER_SETUP\nTO_WORKER_TURN_START\n");
+}
+
 static void
 test_delete_while_opened_again(void **state)
 {
@@ -547,6 +579,8 @@ main(void)
 	    ROW_TURN(test_close_then_died_in_the_turn),
 	    ROW(test_close_dead),
 	    ROW(test_close_while_opened_again),
+	    ROW(test_cancel_while_opened_again),
+	    ROW(test_load_of_a_closed_one),
 	    ROW(test_delete_while_opened_again),
 	    ROW(test_close_before_it_is_open),
 	    ROW(test_open_again_with_a_call),
