@@ -28,11 +28,9 @@ struct channel {
 	struct evbuffer *in, *out;
 	struct buffer parts; /* parts of a payload that is not complete */
 	struct frame_header first;
-	size_t budget;
 	bool joining, paused, ended, busy, freed;
 	bool stopped; /* the owner wants no further message */
 	bool dry;     /* the last read found nothing */
-	enum channel_end end;
 	char reason[REASON_SIZE];
 };
 
@@ -46,7 +44,6 @@ tell_end(struct channel *channel, enum channel_end end, const char *reason)
 	if (channel->ended)
 		return;
 	channel->ended = true;
-	channel->end = end;
 	snprintf(channel->reason, sizeof channel->reason, "%s", reason);
 	event_del(channel->readable);
 	event_del(channel->writable);
@@ -251,7 +248,7 @@ on_readable(int fd, short events, void *arg)
 
 	(void)fd;
 	(void)events;
-	read_once(channel, channel->budget);
+	read_once(channel, READ_BUDGET);
 }
 
 struct channel *
@@ -266,7 +263,6 @@ channel_new(struct event_base *base, int fd, enum message_direction direction,
 	channel->direction = direction;
 	channel->callbacks = *callbacks;
 	channel->arg = arg;
-	channel->budget = READ_BUDGET;
 	channel->in = evbuffer_new();
 	channel->out = evbuffer_new();
 	channel->readable = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, channel);
@@ -410,18 +406,6 @@ channel_pause(struct channel *channel, bool pause)
 	event_add(channel->readable, NULL);
 	if (has_frame(channel))
 		come_back(channel);
-}
-
-bool
-channel_paused(const struct channel *channel)
-{
-	return channel->paused;
-}
-
-void
-channel_set_budget(struct channel *channel, size_t bytes)
-{
-	channel->budget = bytes;
 }
 
 void

@@ -1,7 +1,8 @@
 /*
  * One end of the supervisor-worker socket on libevent. It queues what is sent, joins the
  * parts of a payload, checks every message against its row's direction and size, and tells
- * the end of the peer once. It never judges states: that is its owner's part.
+ * the end of the peer once. A wake-up hands out at most 64 KiB of messages, so that no peer
+ * keeps the others waiting. It never judges states: that is its owner's part.
  */
 #ifndef HERMES_COMMON_CHANNEL_H
 #define HERMES_COMMON_CHANNEL_H
@@ -47,9 +48,6 @@ size_t channel_queued(const struct channel *channel);
 bool channel_flush(struct channel *channel);
 /* Stops or resumes reading; what the peer sends stays in the kernel. */
 void channel_pause(struct channel *channel, bool pause);
-bool channel_paused(const struct channel *channel);
-/* At most this many bytes of messages are handed out per wake-up (default 64 KiB). */
-void channel_set_budget(struct channel *channel, size_t bytes);
 /* Reads and hands out what is there now, paused or not, until the end of the peer; used
  * before a dead peer is judged. */
 void channel_drain(struct channel *channel);

@@ -30,7 +30,7 @@ struct json_scan {
 	size_t offset;	   /* bytes consumed */
 	/* Private. */
 	unsigned char state, literal, number, unicode, utf8_left, utf8_low, utf8_high;
-	bool key, single_line, escaped_key;
+	bool key, single_line;
 	unsigned depth, depth_max;
 	unsigned literal_at;
 	uint32_t code;

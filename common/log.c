@@ -41,12 +41,6 @@ log_set_level(enum log_level level)
 	log_state.level = level;
 }
 
-enum log_level
-log_get_level(void)
-{
-	return log_state.level;
-}
-
 void
 log_sink_fd(enum log_level level, const char *record, size_t length, void *arg)
 {

@@ -17,7 +17,6 @@ typedef void (*log_sink)(enum log_level level, const char *record, size_t length
 /* `level`: the least urgent level that is passed on. `program` is borrowed. */
 void log_open(const char *program, enum log_level level, log_sink sink, void *arg);
 void log_set_level(enum log_level level);
-enum log_level log_get_level(void);
 /* Writes records to `fd` with a time stamp. */
 void log_sink_fd(enum log_level level, const char *record, size_t length, void *arg);
 

@@ -68,7 +68,6 @@ handle_catalogue_delete(struct supervisor *supervisor, struct pending *pending, 
 void
 handle_session_delete(struct supervisor *supervisor, const struct call *call)
 {
-	static const struct session_detail nothing;
 	char *id = client_line_string(call->line, PART_SESSION_ID);
 	struct session *session;
 	struct pending *pending;
@@ -82,8 +81,7 @@ handle_session_delete(struct supervisor *supervisor, const struct call *call)
 	pending = ask(supervisor, call, PENDING_DELETE);
 	if (pending != NULL && session != NULL) {
 		pending_attach(pending, PENDING_DELETE, session);
-		if (session->state != SESSION_STOPPING)
-			session_event(session, SESSION_EVENT_CLOSE, &nothing);
+		session_close(session);
 	} else if (pending != NULL) {
 		handle_catalogue_delete(supervisor, pending, id);
 	}

@@ -7,7 +7,6 @@
 #include "supervisor/handlers.h"
 #include "supervisor/rpc.h"
 #include "supervisor/session_actions.h"
-#include "supervisor/session_answers.h"
 #include "supervisor/session_setup.h"
 #include "supervisor/session_worker.h"
 #include "supervisor/supervisor.h"

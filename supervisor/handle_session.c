@@ -111,7 +111,6 @@ failed:
 void
 handle_session_close(struct supervisor *supervisor, const struct call *call)
 {
-	static const struct session_detail nothing;
 	struct session *session = call_session(supervisor, call);
 
 	if (session == NULL)
@@ -121,7 +120,7 @@ handle_session_close(struct supervisor *supervisor, const struct call *call)
 		call_error(supervisor, call, RPC_INTERNAL_ERROR, "Out of memory", NULL, NULL);
 		return;
 	}
-	session_event(session, SESSION_EVENT_CLOSE, &nothing);
+	session_close(session);
 }
 
 void

@@ -6,7 +6,6 @@
 #include "supervisor/handlers.h"
 #include "supervisor/rpc.h"
 #include "supervisor/session_actions.h"
-#include "supervisor/session_answers.h"
 #include "supervisor/supervisor.h"
 #include "common/json.h"
 
@@ -136,10 +135,8 @@ cancel_queued(struct session *session, const struct pending *pending)
 static void
 cancel_new(struct session *session, struct pending *pending)
 {
-	static const struct session_detail nothing;
-
 	pending_error(pending, RPC_CANCELLED, "Request cancelled", NULL, 0);
-	session_event(session, SESSION_EVENT_CLOSE, &nothing);
+	session_close(session);
 }
 
 void
@@ -160,6 +157,6 @@ handle_cancel_request(struct supervisor *supervisor, const struct call *call)
 		return;
 	if (pending_get_kind(pending) == PENDING_NEW)
 		cancel_new(session, pending);
-	else if (session->turn.pending == pending && session->state == SESSION_TURN_RUNNING)
+	else if (session->turn.pending == pending && session->state != SESSION_CANCELLING)
 		session_event(session, SESSION_EVENT_CANCEL, &nothing);
 }

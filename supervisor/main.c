@@ -9,7 +9,6 @@
 #include "supervisor/worker_path.h"
 #include "common/exit_cause.h"
 #include "common/fd.h"
-#include "common/log.h"
 #include "common/platform.h"
 
 #include <errno.h>

@@ -8,6 +8,8 @@
 #include "common/json.h"
 #include "common/json_scan.h"
 
+/* A worker wraps values that it took from outside (at most JSON_DEPTH_MAX deep) into objects
+ * of its own, so its payloads may be deeper than that. */
 #define DEPTH_MAX JSON_SCAN_DEPTH
 
 bool

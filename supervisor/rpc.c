@@ -1,5 +1,6 @@
 /*
- * Writing JSON-RPC. Nothing here decides anything; every function writes exactly one line.
+ * Writing JSON-RPC. Nothing here decides anything; every function but rpc_add_members()
+ * writes exactly one line.
  */
 #include <config.h>
 
@@ -75,9 +76,8 @@ rpc_session_update(
 	client_writer_text(writer, "}}\n");
 }
 
-/* The members of an object after a first one that was written already. */
-static void
-add_members(struct client_writer *writer, const char *object, size_t length)
+void
+rpc_add_members(struct client_writer *writer, const char *object, size_t length)
 {
 	size_t at = 1;
 
@@ -100,7 +100,7 @@ rpc_client_request(struct client_writer *writer, int id, const char *method,
 	client_writer_add(writer, method, method_length);
 	client_writer_text(writer, "\",\"params\":{\"sessionId\":");
 	client_writer_text(writer, session);
-	add_members(writer, params, length);
+	rpc_add_members(writer, params, length);
 	client_writer_text(writer, "}\n");
 }
 

@@ -30,6 +30,8 @@ void rpc_error(struct client_writer *writer, const char *id, int code, const cha
 /* An error whose data is {"<key>": "<text>"}. */
 void rpc_error_with(struct client_writer *writer, const char *id, int code, const char *message,
     const char *key, const char *text);
+/* The members of an object, and its closing brace, behind a first member that was written. */
+void rpc_add_members(struct client_writer *writer, const char *object, size_t length);
 /* A session/update notification. `session` is the quoted id, `update` a JSON object. */
 void rpc_session_update(
     struct client_writer *writer, const char *session, const char *update, size_t length);

@@ -63,17 +63,6 @@ session_next(struct session *session)
 	return LIST_NEXT(session, entry);
 }
 
-size_t
-session_count(const struct session_table *table)
-{
-	struct session *session;
-	size_t count = 0;
-
-	LIST_FOREACH(session, &table->list, entry)
-	count++;
-	return count;
-}
-
 bool
 session_id_valid(const char *id)
 {
@@ -86,7 +75,7 @@ session_id_valid(const char *id)
 }
 
 struct session *
-session_new(struct session_table *table, void *owner, const char *id)
+session_new(struct session_table *table, struct supervisor *supervisor, const char *id)
 {
 	struct session *session = calloc(1, sizeof *session);
 
@@ -99,7 +88,7 @@ session_new(struct session_table *table, void *owner, const char *id)
 		return NULL;
 	}
 	snprintf(session->quoted, sizeof session->quoted, "\"%s\"", session->id);
-	session->owner = owner;
+	session->supervisor = supervisor;
 	session->open = "new";
 	session->state = SESSION_DEAD;
 	TAILQ_INIT(&session->turn.calls);

@@ -17,6 +17,7 @@
 #include <sys/queue.h>
 
 struct event;
+struct supervisor;
 struct worker_process;
 
 #define SESSION_ID_MAX 128
@@ -60,7 +61,7 @@ struct turn {
 
 struct session {
 	LIST_ENTRY(session) entry;
-	void *owner; /* the supervisor */
+	struct supervisor *supervisor;
 	char id[SESSION_ID_MAX + 1];
 	char quoted[SESSION_ID_MAX + 3]; /* as JSON */
 	enum session_state state;
@@ -89,11 +90,11 @@ void session_table_free(struct session_table *table);
 struct session *session_find(struct session_table *table, const char *id);
 struct session *session_first(struct session_table *table);
 struct session *session_next(struct session *session);
-size_t session_count(const struct session_table *table);
 
 /* A new session in state DEAD with id `id`, or a fresh one when that is NULL; NULL when memory
  * or randomness is out. */
-struct session *session_new(struct session_table *table, void *owner, const char *id);
+struct session *
+session_new(struct session_table *table, struct supervisor *supervisor, const char *id);
 /* True for text that can be the id of a stored session (letters, digits, "_-.:"). */
 bool session_id_valid(const char *id);
 /* Frees it. Nothing may wait in it any more. */

@@ -7,12 +7,11 @@
 #include "supervisor/session_actions.h"
 #include "supervisor/rpc.h"
 #include "supervisor/session_answers.h"
-#include "supervisor/session_recovery.h"
+#include "supervisor/session_recovery_actions.h"
 #include "supervisor/session_worker.h"
+#include "supervisor/session_worker_end.h"
 #include "supervisor/supervisor.h"
 #include "common/buffer.h"
-#include "common/log.h"
-#include "common/monotonic.h"
 #include "common/wire.h"
 
 #include <errno.h>
@@ -21,12 +20,6 @@
 #include <string.h>
 
 typedef void (*action_function)(struct session *, const struct session_detail *);
-
-static struct supervisor *
-owner(const struct session *session)
-{
-	return session->owner;
-}
 
 /* Starts the turn of a prompt. */
 static void
@@ -79,35 +72,6 @@ run_waiting(struct session *session)
 	}
 }
 
-static void
-provide_worker(struct session *session)
-{
-	if (session_provide_worker(session) == -1)
-		session_fail_waiting(
-		    session, RPC_INTERNAL_ERROR, "No worker could be started", strerror(errno));
-}
-
-/* The session has no worker now. What waits gets a new one, or an error. */
-static void
-become_dead(struct session *session)
-{
-	if (session->turn.tail.chunks.length > 0)
-		recovery_commit(session);
-	session->worker = NULL;
-	session->state = SESSION_DEAD;
-	session_disarm(session);
-	/* A successor counts its requests anew: a late answer must not meet one of those. */
-	client_request_cancel_all(owner(session)->requests, session);
-	if (session->close_wanted) {
-		session_answer_closed(session);
-		return;
-	}
-	if (owner(session)->stopping)
-		session_fail_waiting(session, RPC_INTERNAL_ERROR, "The agent shuts down", NULL);
-	if (!TAILQ_EMPTY(&session->waiting))
-		provide_worker(session);
-}
-
 /* The turn is over for the worker; it takes the next one. */
 static void
 become_idle(struct session *session)
@@ -116,7 +80,7 @@ become_idle(struct session *session)
 	tail_clear(&session->turn.tail);
 	session->state = SESSION_IDLE;
 	session_disarm(session);
-	client_request_cancel_all(owner(session)->requests, session);
+	client_request_cancel_all(session->supervisor->requests, session);
 	if (session->close_wanted) {
 		static const struct session_detail nothing;
 
@@ -166,8 +130,7 @@ static void
 revive(struct session *session, const struct session_detail *detail)
 {
 	wait_in_queue(session, detail);
-	if (!TAILQ_EMPTY(&session->waiting))
-		provide_worker(session);
+	session_start_for_waiting(session);
 }
 
 static void
@@ -207,7 +170,7 @@ begin_cancel(struct session *session, const struct session_detail *detail)
 	session->state = SESSION_CANCELLING;
 	worker_send(session->worker, TO_WORKER_TURN_CANCEL, 0, session->turn.id, NULL, 0);
 	worker_poke(session->worker);
-	client_request_cancel_all(owner(session)->requests, session);
+	client_request_cancel_all(session->supervisor->requests, session);
 	session_arm(session, WORKER_CANCEL_ANSWER_MS);
 }
 
@@ -223,19 +186,6 @@ cancel_timeout(struct session *session, const struct session_detail *detail)
 	}
 	worker_stop(session->worker, STOP_CANCEL_IGNORED, 0,
 	    WORKER_CANCEL_KILL_MS - WORKER_CANCEL_TERM_MS);
-}
-
-static void
-close_now(struct session *session, const struct session_detail *detail)
-{
-	(void)detail;
-	session_fail_calls(session, "ended because the session was closed");
-	session_cancel_waiting(session);
-	session_disarm(session);
-	session->close_wanted = true;
-	session->state = SESSION_STOPPING;
-	worker_send(session->worker, TO_WORKER_SHUTDOWN, 0, 0, NULL, 0);
-	worker_stop(session->worker, STOP_CLOSE, WORKER_STOP_TERM_MS, WORKER_STOP_KILL_MS);
 }
 
 static void
@@ -270,35 +220,6 @@ become_ready(struct session *session, const struct session_detail *detail)
 	run_waiting(session);
 }
 
-/* The set-up failed with a reason of the worker's own. */
-static void
-fail_setup(struct session *session, const struct session_detail *detail)
-{
-	struct pending *pending;
-
-	session_disarm(session);
-	worker_stop(session->worker, STOP_CLOSE, WORKER_STOP_TERM_MS, WORKER_STOP_KILL_MS);
-	pending = session_opening(session);
-	if (pending != NULL) {
-		session->state = SESSION_STOPPING;
-		session->close_wanted = true;
-		pending_error(
-		    pending, detail->code, detail->message, detail->data, detail->data_length);
-		return;
-	}
-	session_fail_waiting(session, detail->code, detail->message, NULL);
-	session->state = SESSION_STARTING; /* until it is gone */
-}
-
-static void
-setup_timeout(struct session *session, const struct session_detail *detail)
-{
-	(void)detail;
-	log_error("session", "%s: the worker was not ready within %d ms", session->id,
-	    WORKER_SETUP_MS);
-	worker_stop(session->worker, STOP_SETUP_TIMEOUT, 0, 200);
-}
-
 static void
 end_turn(struct session *session, const struct session_detail *detail)
 {
@@ -329,140 +250,6 @@ end_cancelled(struct session *session, const struct session_detail *detail)
 		become_idle(session);
 }
 
-static void
-start_died(struct session *session, const struct session_detail *detail)
-{
-	struct pending *pending;
-
-	pending = session_opening(session);
-	if (pending != NULL) {
-		session_error_died(pending, session, detail->cause);
-		session->close_wanted = true;
-	}
-	session_fail_waiting(session, RPC_INTERNAL_ERROR,
-	    "The session's worker could not be set up", detail->cause);
-	become_dead(session);
-}
-
-static void
-idle_died(struct session *session, const struct session_detail *detail)
-{
-	session_fail_calls(session, detail->cause);
-	become_dead(session);
-}
-
-/* The worker was dying when it got the prompt and did nothing with it: the prompt runs on
- * the next worker, once. */
-static bool
-run_again(struct session *session)
-{
-	struct turn *turn = &session->turn;
-
-	if (turn->prompt == NULL || turn->again || owner(session)->stopping ||
-	    session_wait_first(session, turn->pending, turn->prompt, turn->prompt_length) == -1)
-		return false;
-	turn->pending = NULL;
-	turn->again = true;
-	return true;
-}
-
-static void
-turn_died(struct session *session, const struct session_detail *detail)
-{
-	client_request_cancel_all(owner(session)->requests, session);
-	if (run_again(session)) {
-		session_fail_calls(session, detail->cause);
-		session->turn.id = 0;
-		become_dead(session);
-		return;
-	}
-	session->turn.again = false;
-	session_fail_calls(session, detail->cause);
-	session->worker = NULL;
-	/* A successor goes on only with a turn that is known to be saved. */
-	if (session->turn.prompt == NULL && recovery_begin(session, detail->cause))
-		return;
-	recovery_commit(session);
-	session_answer_turn_died(session, detail->cause);
-	session->turn.id = 0;
-	become_dead(session);
-}
-
-/* The client does not want the turn any more that a successor was to go on with. */
-static void
-cancel_recovery(struct session *session, const struct session_detail *detail)
-{
-	(void)detail;
-	recovery_commit(session);
-	session_cancel_waiting(session);
-	session_answer_turn(session, STOP_REASON_CANCELLED, NULL, 0);
-	session->turn.id = 0;
-	if (session->worker != NULL)
-		session->state = SESSION_STARTING;
-	else
-		become_dead(session);
-}
-
-static void
-close_recovery(struct session *session, const struct session_detail *detail)
-{
-	recovery_commit(session);
-	session_answer_turn(session, STOP_REASON_CANCELLED, NULL, 0);
-	session->turn.id = 0;
-	session->close_wanted = true;
-	if (session->worker != NULL)
-		close_now(session, detail);
-	else
-		become_dead(session);
-}
-
-/* The pause before the next try is over, or the successor is not ready in time. */
-static void
-recovery_timer(struct session *session, const struct session_detail *detail)
-{
-	if (session->worker != NULL) {
-		setup_timeout(session, detail);
-		return;
-	}
-	if (recovery_start(session))
-		return;
-	session_answer_turn_died(session, strerror(errno));
-	session->turn.id = 0;
-	become_dead(session);
-}
-
-/* The successor takes the turn over. */
-static void
-recovery_go_on(struct session *session, const struct session_detail *detail)
-{
-	(void)detail;
-	session->ready = true;
-	session_disarm(session);
-	session->state = SESSION_TURN_RUNNING;
-	recovery_send(session);
-}
-
-static void
-fail_recovery(struct session *session, const struct session_detail *detail)
-{
-	session_answer_turn_failed(
-	    session, detail->code, detail->message, detail->data, detail->data_length);
-	session->turn.id = 0;
-	fail_setup(session, detail);
-}
-
-static void
-cancel_died(struct session *session, const struct session_detail *detail)
-{
-	recovery_commit(session);
-	session->turn.again = false;
-	if (session->turn.pending != NULL)
-		session_answer_turn(session, STOP_REASON_CANCELLED, NULL, 0);
-	session_fail_calls(session, detail->cause);
-	session->turn.id = 0;
-	become_dead(session);
-}
-
 /* Starts the worker that a request to open the session waits for. */
 static void
 open_now(struct session *session)
@@ -478,23 +265,30 @@ open_now(struct session *session)
 	session_answer_closed(session);
 }
 
+/* Without its old worker: the next one opens it. */
 static void
-closed(struct session *session, const struct session_detail *detail)
+open_anew(struct session *session)
 {
 	struct pending *pending;
 
-	(void)detail;
+	while ((pending = pending_first(
+		    session->supervisor->pending, PENDING_CLOSE, session)) != NULL)
+		pending_result(pending, "{}", 2);
+	session->state = SESSION_DEAD;
+	session->close_wanted = false;
+	open_now(session);
+}
+
+static void
+closed(struct session *session, const struct session_detail *detail)
+{
 	session->worker = NULL;
 	if (!session->reopen) {
 		session_answer_closed(session);
 		return;
 	}
-	while (
-	    (pending = pending_first(owner(session)->pending, PENDING_CLOSE, session)) != NULL)
-		pending_result(pending, "{}", 2);
-	session->state = SESSION_DEAD;
-	session->close_wanted = false;
-	open_now(session);
+	session_fail_calls(session, detail->cause);
+	open_anew(session);
 }
 
 void
@@ -504,8 +298,19 @@ session_tail_committed(struct session *session)
 		return;
 	if (session_opening(session) != NULL)
 		open_now(session);
-	else if (!TAILQ_EMPTY(&session->waiting))
-		provide_worker(session);
+	else
+		session_start_for_waiting(session);
+}
+
+void
+session_close(struct session *session)
+{
+	static const struct session_detail nothing;
+
+	if (session->state == SESSION_STOPPING)
+		session->reopen = false;
+	else
+		session_event(session, SESSION_EVENT_CLOSE, &nothing);
 }
 
 bool
@@ -522,9 +327,7 @@ session_open_again(struct session *session)
 	if (session->state == SESSION_STOPPING)
 		return; /* opened when its worker is gone */
 	if (session->worker == NULL) {
-		static const struct session_detail nothing;
-
-		closed(session, &nothing);
+		open_anew(session);
 		return;
 	}
 	session_disarm(session);
@@ -550,26 +353,26 @@ static const action_function functions[SESSION_ACTION_COUNT] = {
     [SESSION_FORWARD_COMMAND] = forward_command,
     [SESSION_BEGIN_CANCEL] = begin_cancel,
     [SESSION_CANCEL_WAITING] = cancel_waiting,
-    [SESSION_CLOSE_NOW] = close_now,
+    [SESSION_CLOSE_NOW] = session_close_now,
     [SESSION_CLOSE_AFTER_TURN] = close_after_turn,
     [SESSION_CLOSE_DEAD] = close_dead,
     [SESSION_BECOME_READY] = become_ready,
-    [SESSION_FAIL_SETUP] = fail_setup,
-    [SESSION_SETUP_TIMEOUT] = setup_timeout,
+    [SESSION_FAIL_SETUP] = session_fail_setup,
+    [SESSION_SETUP_TIMEOUT] = session_setup_timeout,
     [SESSION_END_TURN] = end_turn,
     [SESSION_FAIL_TURN] = fail_turn,
     [SESSION_END_CANCELLED] = end_cancelled,
     [SESSION_CANCEL_TIMEOUT] = cancel_timeout,
-    [SESSION_START_DIED] = start_died,
-    [SESSION_IDLE_DIED] = idle_died,
-    [SESSION_TURN_DIED] = turn_died,
-    [SESSION_CANCEL_DIED] = cancel_died,
+    [SESSION_START_DIED] = session_start_died,
+    [SESSION_IDLE_DIED] = session_idle_died,
+    [SESSION_TURN_DIED] = session_turn_died,
+    [SESSION_CANCEL_DIED] = session_cancel_died,
     [SESSION_CLOSED] = closed,
-    [SESSION_CANCEL_RECOVERY] = cancel_recovery,
-    [SESSION_CLOSE_RECOVERY] = close_recovery,
-    [SESSION_RECOVERY_TIMER] = recovery_timer,
-    [SESSION_RECOVERY_GO_ON] = recovery_go_on,
-    [SESSION_FAIL_RECOVERY] = fail_recovery,
+    [SESSION_CANCEL_RECOVERY] = session_cancel_recovery,
+    [SESSION_CLOSE_RECOVERY] = session_close_recovery,
+    [SESSION_RECOVERY_TIMER] = session_recovery_timer,
+    [SESSION_RECOVERY_GO_ON] = session_recovery_go_on,
+    [SESSION_FAIL_RECOVERY] = session_fail_recovery,
     [SESSION_VIOLATION] = violation,
 };
 
@@ -577,7 +380,7 @@ void
 session_event(
     struct session *session, enum session_event event, const struct session_detail *detail)
 {
-	struct supervisor *supervisor = owner(session);
+	struct supervisor *supervisor = session->supervisor;
 
 	functions[session_action_for(session->state, event)](session, detail);
 	supervisor_check_stop(supervisor);

@@ -8,25 +8,13 @@
 #include "supervisor/session_state.h"
 
 #include <stdbool.h>
-#include <stddef.h>
-
-/* What an event carries; only the members that it needs are set. All borrowed. */
-struct session_detail {
-	struct pending *pending; /* of the client's request */
-	const char *method;	 /* SESSION_EVENT_CALL */
-	const char *params;
-	size_t length;
-	int code;	     /* failures */
-	const char *message; /* failures */
-	const char *data;    /* failures: JSON; READY: the result's members; DONE: usage */
-	size_t data_length;
-	enum stop_reason reason;
-	const char *cause; /* GONE */
-};
 
 /* Runs an event through the table. The session may be freed by it. */
 void session_event(
     struct session *session, enum session_event event, const struct session_detail *detail);
+/* Closes the session; one that is being closed only to be opened again stays closed. It may be
+ * freed by it. */
+void session_close(struct session *session);
 /* True when the session has nothing under way that opening it again would break off. */
 bool session_may_open_again(const struct session *session);
 /* Ends the worker of an idle session and starts another one with the session's set-up. */

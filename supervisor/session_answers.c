@@ -11,20 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct supervisor *
-owner(const struct session *session)
-{
-	return session->owner;
-}
-
 struct pending *
 session_opening(const struct session *session)
 {
 	struct pending *pending;
 
-	pending = pending_first(owner(session)->pending, PENDING_NEW, session);
+	pending = pending_first(session->supervisor->pending, PENDING_NEW, session);
 	if (pending == NULL)
-		pending = pending_first(owner(session)->pending, PENDING_LOAD, session);
+		pending = pending_first(session->supervisor->pending, PENDING_LOAD, session);
 	return pending;
 }
 
@@ -32,8 +26,7 @@ void
 session_answer_open(
     struct session *session, struct pending *pending, const char *members, size_t length)
 {
-	struct client_writer *writer = owner(session)->writer;
-	size_t at = 1;
+	struct client_writer *writer = session->supervisor->writer;
 
 	if (pending_get_kind(pending) == PENDING_LOAD) {
 		pending_result(pending, members, length);
@@ -42,11 +35,7 @@ session_answer_open(
 	pending_start_result(pending);
 	client_writer_text(writer, "{\"sessionId\":");
 	client_writer_text(writer, session->quoted);
-	while (at < length && (members[at] == ' ' || members[at] == '\t'))
-		at++;
-	if (at < length && members[at] != '}')
-		client_writer_text(writer, ",");
-	client_writer_add(writer, members + at, length - at);
+	rpc_add_members(writer, members, length);
 	client_writer_text(writer, "}\n");
 	pending_done(pending);
 }
@@ -70,8 +59,8 @@ close_cards(struct session *session, const char *text)
 		buffer_append_json_text(&update, text);
 		buffer_append_text(&update, "}}]}");
 		if (!update.failed)
-			rpc_session_update(owner(session)->writer, session->quoted, update.data,
-			    update.length);
+			rpc_session_update(session->supervisor->writer, session->quoted,
+			    update.data, update.length);
 	}
 	buffer_free(&update);
 	session_calls_clear(session);
@@ -179,7 +168,7 @@ void
 session_fail_calls(struct session *session, const char *cause)
 {
 	struct pending *pending;
-	struct pending_table *table = owner(session)->pending;
+	struct pending_table *table = session->supervisor->pending;
 
 	while ((pending = pending_first(table, PENDING_COMMAND, session)) != NULL)
 		session_error_died(pending, session, cause);
@@ -191,18 +180,19 @@ void
 session_answer_closed(struct session *session)
 {
 	struct pending *pending;
-	struct pending_table *table = owner(session)->pending;
+	struct pending_table *table = session->supervisor->pending;
 
-	client_request_cancel_all(owner(session)->requests, session);
+	client_request_cancel_all(session->supervisor->requests, session);
 	session_cancel_waiting(session);
 	session_fail_waiting(session, RPC_NOT_FOUND, "The session was closed", NULL);
-	while ((pending = session_opening(session)) != NULL)
+	pending = session_opening(session);
+	if (pending != NULL)
 		pending_error_with(
 		    pending, RPC_NOT_FOUND, "The session was closed", "sessionId", session->id);
 	while ((pending = pending_first(table, PENDING_CLOSE, session)) != NULL)
 		pending_result(pending, "{}", 2);
 	/* What deletes it goes on now that nobody writes to it any more. */
 	while ((pending = pending_first(table, PENDING_DELETE, session)) != NULL)
-		owner(session)->forward_delete(owner(session), pending, session->id);
+		session->supervisor->forward_delete(session->supervisor, pending, session->id);
 	session_free(session);
 }

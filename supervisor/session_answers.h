@@ -28,7 +28,8 @@ void session_fail_waiting(
     struct session *session, int code, const char *message, const char *details);
 /* Answers what was forwarded to the worker (calls and commands) with an error. */
 void session_fail_calls(struct session *session, const char *cause);
-/* Answers session/close (if it was asked for) and frees the session. */
+/* Answers session/close (if it was asked for) and all that still waits for the session, and
+ * frees it. */
 void session_answer_closed(struct session *session);
 
 #endif

@@ -23,12 +23,6 @@
 /* The pause before each try. */
 static const int64_t delays[TURN_DEATHS_MAX] = {1, 250, 500};
 
-static struct supervisor *
-owner(const struct session *session)
-{
-	return session->owner;
-}
-
 /* Counts this death; true when there were too many of late. */
 static bool
 too_many(struct session *session)
@@ -53,7 +47,7 @@ notify(struct session *session, const char *cause)
 	buffer_append_text(&update, "}}");
 	if (!update.failed)
 		rpc_session_update(
-		    owner(session)->writer, session->quoted, update.data, update.length);
+		    session->supervisor->writer, session->quoted, update.data, update.length);
 	buffer_free(&text);
 	buffer_free(&update);
 }
@@ -66,7 +60,7 @@ recovery_begin(struct session *session, const char *cause)
 
 	turn->deaths++;
 	if (turn->pending == NULL || often || turn->deaths >= TURN_DEATHS_MAX ||
-	    owner(session)->stopping || session->close_wanted)
+	    session->supervisor->stopping || session->close_wanted)
 		return false;
 	if (turn->deaths == 1)
 		notify(session, cause);
@@ -163,7 +157,7 @@ recovery_commit(struct session *session)
 
 	tail_text(session, &text);
 	catalogue_commit_tail(
-	    owner(session)->catalogue, session->id, buffer_text(&text), text.length);
+	    session->supervisor->catalogue, session->id, buffer_text(&text), text.length);
 	buffer_free(&text);
 	tail_clear(&session->turn.tail);
 }

@@ -28,6 +28,8 @@ session_setup_build(
 {
 	struct buffer setup = BUFFER_EMPTY;
 	const char *capabilities = supervisor->connection.capabilities;
+	size_t setup_length;
+	char *text;
 
 	buffer_append_text(&setup, "{\"role\":\"session\",\"sessionId\":");
 	buffer_append_text(&setup, session->quoted);
@@ -36,10 +38,14 @@ session_setup_build(
 	buffer_append_text(&setup, capabilities != NULL ? capabilities : "{}");
 	buffer_append_text(&setup, ",\"params\":");
 	buffer_append(&setup, params, length);
+	setup_length = setup.length;
+	text = buffer_take(&setup);
+	if (text == NULL)
+		return -1;
 	free(session->setup);
-	session->setup_length = setup.length;
-	session->setup = buffer_take(&setup);
-	return session->setup != NULL ? 0 : -1;
+	session->setup = text;
+	session->setup_length = setup_length;
+	return 0;
 }
 
 void

@@ -6,6 +6,10 @@
 
 #include "common/message.h"
 
+#include <stddef.h>
+
+struct pending;
+
 enum session_event {
 	/* The client. */
 	SESSION_EVENT_PROMPT,
@@ -22,6 +26,20 @@ enum session_event {
 	/* Time. */
 	SESSION_EVENT_TIMER,
 	SESSION_EVENT_COUNT
+};
+
+/* What an event carries; only the members that it needs are set. All borrowed. */
+struct session_detail {
+	struct pending *pending; /* of the client's request */
+	const char *method;	 /* SESSION_EVENT_CALL */
+	const char *params;
+	size_t length;
+	int code;	     /* failures */
+	const char *message; /* failures */
+	const char *data;    /* failures: JSON; READY: the result's members; DONE: usage */
+	size_t data_length;
+	enum stop_reason reason;
+	const char *cause; /* GONE */
 };
 
 enum session_action {

@@ -10,12 +10,6 @@
 
 #include <event2/event.h>
 
-static struct supervisor *
-owner(const struct session *session)
-{
-	return session->owner;
-}
-
 static void
 on_timer(int fd, short events, void *arg)
 {
@@ -23,7 +17,7 @@ on_timer(int fd, short events, void *arg)
 
 	(void)fd;
 	(void)events;
-	owner(session)->session_timer(session);
+	session->supervisor->session_timer(session);
 }
 
 void
@@ -32,7 +26,7 @@ session_arm(struct session *session, int64_t milliseconds)
 	struct timeval interval = monotonic_interval(milliseconds);
 
 	if (session->timer == NULL)
-		session->timer = evtimer_new(owner(session)->base, on_timer, session);
+		session->timer = evtimer_new(session->supervisor->base, on_timer, session);
 	if (session->timer != NULL)
 		event_add(session->timer, &interval);
 }
@@ -47,7 +41,7 @@ session_disarm(struct session *session)
 int
 session_provide_worker(struct session *session)
 {
-	return catalogue_commits(owner(session)->catalogue, session->id)
+	return catalogue_commits(session->supervisor->catalogue, session->id)
 		   ? 0
 		   : session_start_worker(session);
 }
@@ -55,7 +49,7 @@ session_provide_worker(struct session *session)
 int
 session_start_worker(struct session *session)
 {
-	struct supervisor *supervisor = owner(session);
+	struct supervisor *supervisor = session->supervisor;
 	struct buffer setup = BUFFER_EMPTY;
 
 	session->worker =

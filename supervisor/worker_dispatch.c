@@ -26,20 +26,11 @@ struct message {
 
 typedef void (*message_function)(struct session *, const struct message *);
 
-static struct supervisor *
-owner(const struct session *session)
-{
-	return session->owner;
-}
-
 static void
 refuse(struct session *session, const char *text)
 {
 	worker_violation(session->worker, text);
 }
-
-/* A worker wraps values that it took from outside (at most JSON_DEPTH_MAX deep) into objects
- * of its own, so its payloads may be deeper than that. */
 
 /* A message of the running turn counts only while the client waits for that turn. */
 static bool
@@ -136,7 +127,7 @@ static void
 pass_update(struct session *session, const struct message *message)
 {
 	rpc_session_update(
-	    owner(session)->writer, session->quoted, message->payload, message->length);
+	    session->supervisor->writer, session->quoted, message->payload, message->length);
 }
 
 static void
@@ -257,17 +248,17 @@ on_client_request(struct session *session, const struct message *message)
 		refuse(session, "malformed CLIENT_REQUEST");
 		return;
 	}
-	if (client_request_count(owner(session)->requests, session) >= CLIENT_REQUESTS_MAX)
+	if (client_request_count(session->supervisor->requests, session) >= CLIENT_REQUESTS_MAX)
 		refuse(session, "too many open requests");
 	else if (is_current(session, message) && session->state == SESSION_TURN_RUNNING)
-		client_request_send(owner(session)->requests, session, session->quoted,
+		client_request_send(session->supervisor->requests, session, session->quoted,
 		    message->header->request, method, method_length, params, length);
 }
 
 static void
 on_client_cancel(struct session *session, const struct message *message)
 {
-	client_request_cancel(owner(session)->requests, session, message->header->request);
+	client_request_cancel(session->supervisor->requests, session, message->header->request);
 }
 
 /* The request that a worker answers, which must be one that it was given. */
@@ -275,7 +266,7 @@ static struct pending *
 answered(struct session *session, const struct message *message)
 {
 	struct pending *pending =
-	    pending_find(owner(session)->pending, message->header->request, session);
+	    pending_find(session->supervisor->pending, message->header->request, session);
 
 	if (pending != NULL && (pending_get_kind(pending) == PENDING_FORWARDED ||
 				   pending_get_kind(pending) == PENDING_COMMAND))

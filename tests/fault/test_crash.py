@@ -86,6 +86,9 @@ class Phases(CrashTest):
                                             model.say("after"))
         request = agent.prompt_start(session, "go")
         self.assert_running("sleep 53.5")
+        # Its name is in the guard's arguments before the command has begun.
+        self.assertTrue(processes.until(
+            lambda: os.path.exists(self.path("ran")) and self.get("ran"), 5))
         processes.kill(agent.worker_of(session, "sleep 53.5"))
         self.assert_honest(agent.wait(request, 10))
         self.assert_gone("sleep 53.5")

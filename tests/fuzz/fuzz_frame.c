@@ -154,6 +154,24 @@ play(struct fake *fake, struct link *link, int peer, const char *bytes, size_t l
 	}
 }
 
+/* What is left waits for a successor, the spare worker at last; without one it is answered. */
+static void
+end_session(struct fake *fake)
+{
+	struct session *session;
+	int deaths;
+
+	fake_start_fails = true;
+	for (deaths = 0; deaths < 5; deaths++) {
+		session = session_first(fake->supervisor.sessions);
+		if (session != NULL && session->worker != NULL)
+			fake_die(session->worker, "died");
+		else if (session != NULL && session->state == SESSION_RECOVERING)
+			session_timer(session); /* the pause before the next try is over */
+		fake_run(fake);
+	}
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -163,7 +181,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct link link = {0};
 	struct fake *fake;
 	struct session *session;
-	char quoted[64];
+	char quoted[SESSION_ID_MAX + 3];
 	int pair[2];
 
 	if (size < 1)
@@ -182,12 +200,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fake_run(fake);
 	channel_free(link.channel);
 	fake_die(link.worker, "died");
-	/* What is left waits for a successor; without one it is answered too. */
-	session = session_first(fake->supervisor.sessions);
-	fake_start_fails = true;
-	if (session != NULL && session->worker != NULL)
-		fake_die(session->worker, "died");
-	fake_run(fake);
+	end_session(fake);
 	check_output(fake, quoted);
 	must(pending_table_empty(fake->supervisor.pending));
 	fake_delete(fake);

@@ -20,7 +20,8 @@ FLOORS = {"worker/config": 1, "worker/store": 2, "worker/providers": 2, "worker/
 # Below everything that sends: it knows frames and no session.
 GROUND = {"worker/supervisor_link.h"}
 SKIPPED = re.compile(r"^(\.git|build.*|autom4te\.cache|node_modules|__pycache__)$|\.tmp$")
-GENERATED = {"configure", "aclocal.m4", "Makefile.in", "config.h.in", "configure~",
+GENERATED = {".git",  # a file where the checkout is a linked work tree
+             "configure", "aclocal.m4", "Makefile.in", "config.h.in", "configure~",
              "config.h.in~", "compile", "install-sh", "missing", "depcomp", "ar-lib", "test-driver",
              "tap-driver.sh", "config.guess", "config.sub"}
 

@@ -446,7 +446,6 @@ test_pause(void **state)
 	struct fixture *fixture = *state;
 
 	channel_pause(fixture->seen.channel, true);
-	assert_true(channel_paused(fixture->seen.channel));
 	send_frame(fixture, TO_SUPERVISOR_TEXT, 0, "{}", 2);
 	settle(fixture);
 	assert_int_equal(fixture->seen.messages, 0);
@@ -466,7 +465,6 @@ test_pause_inside(void **state)
 	for (i = 0; i < 10000; i++)
 		put_frame(&out, TO_SUPERVISOR_TEXT, 0, "{}", 2);
 	fixture->seen.pause = true;
-	channel_set_budget(fixture->seen.channel, 100);
 	send_bytes(fixture, out.data, out.length);
 	settle(fixture);
 	before = fixture->seen.messages;
@@ -556,14 +554,13 @@ test_budget(void **state)
 	struct buffer out = BUFFER_EMPTY;
 	size_t i;
 
-	channel_set_budget(fixture->seen.channel, 220);
-	for (i = 0; i < 100; i++)
+	for (i = 0; i < 6000; i++)
 		put_frame(&out, TO_SUPERVISOR_TEXT, 0, "{}", 2);
 	send_bytes(fixture, out.data, out.length);
 	event_base_loop(fixture->base, EVLOOP_ONCE);
-	assert_in_range(fixture->seen.messages, 1, 50);
+	assert_in_range(fixture->seen.messages, 1, 3000);
 	settle(fixture);
-	assert_int_equal(fixture->seen.messages, 100);
+	assert_int_equal(fixture->seen.messages, 6000);
 	buffer_free(&out);
 }
 

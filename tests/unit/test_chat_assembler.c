@@ -171,7 +171,6 @@ test_whole_message(void **state)
 	assert_int_equal(run.answer.finish, FINISH_TOOL_CALLS);
 	assert_string_equal(buffer_text(&run.text), "all");
 	check_call(&run, 0, "a", "f", "{\"b\":1}");
-	assert_true(run.answer.calls[0].complete);
 	assert_int_equal(run.answer.usage.total_tokens, 7);
 	finish(&run);
 
@@ -271,7 +270,6 @@ test_calls(void **state)
 			check_call(&run, count, call_cases[i].calls[count].id,
 			    call_cases[i].calls[count].name,
 			    call_cases[i].calls[count].arguments);
-			assert_true(run.answer.calls[count].complete);
 		}
 		assert_int_equal(run.answer.call_count, count);
 		finish(&run);
@@ -509,7 +507,6 @@ test_cut_off(void **state)
 	delta(&run, call);
 	end(&run, NULL);
 	assert_int_equal(run.state, CHAT_PART);
-	assert_false(run.answer.calls[0].complete);
 	finish(&run);
 
 	/* [DONE] alone does not tell that a call is whole. */
@@ -519,14 +516,12 @@ test_cut_off(void **state)
 	end(&run, NULL);
 	assert_int_equal(run.state, CHAT_COMPLETE);
 	assert_int_equal(run.answer.finish, FINISH_TOOL_CALLS);
-	assert_false(run.answer.calls[0].complete);
 	finish(&run);
 
 	begin(&run);
 	delta(&run, call);
 	end(&run, "length");
 	assert_int_equal(run.answer.finish, FINISH_LENGTH);
-	assert_false(run.answer.calls[0].complete);
 	finish(&run);
 }
 
@@ -573,7 +568,6 @@ test_errors_within(void **state)
 		assert_int_equal(run.state, CHAT_FAILED);
 		assert_int_equal(run.answer.error, cases[i].error);
 		assert_non_null(strstr(run.answer.message, cases[i].words));
-		assert_false(run.answer.calls[0].complete);
 		if (strstr(cases[i].data, "retry_after") != NULL)
 			assert_int_equal(run.answer.retry_after_ms, 2500);
 		finish(&run);

@@ -75,13 +75,22 @@ expect_file(const struct home *home, const char *text)
 	assert_string_equal(bytes, text);
 }
 
+static int
+edit_value(const char *home, const char *section, const char *key, const char *value,
+    struct buffer *error)
+{
+	struct yaml_edit edit = {.section = section, .key = key, .value = value};
+
+	return config_edit_apply(home, &edit, 1, error);
+}
+
 static void
 set(struct home *home, const char *before, const char *key, const char *value,
     const char *after)
 {
 	if (before != NULL)
 		put(home, before);
-	assert_int_equal(config_edit_set(home->path, "model", key, value, &home->error), 0);
+	assert_int_equal(edit_value(home->path, "model", key, value, &home->error), 0);
 	assert_string_equal(buffer_text(&home->error), "");
 	expect_file(home, after);
 }
@@ -130,17 +139,17 @@ test_set_refuses(void **state)
 		put(home, texts[i]);
 		buffer_clear(&home->error);
 		assert_int_equal(
-		    config_edit_set(home->path, "model", "default", "new", &home->error), -1);
+		    edit_value(home->path, "model", "default", "new", &home->error), -1);
 		assert_non_null(strstr(buffer_text(&home->error), home->file));
 		expect_file(home, texts[i]);
 	}
 	put(home, "a: b: c\n");
-	config_edit_set(home->path, "model", "default", "new", &home->error);
+	edit_value(home->path, "model", "default", "new", &home->error);
 	assert_non_null(
 	    strstr(buffer_text(&home->error), "config.yaml line 1: mapping values"));
 	put(home, "a: 1\n");
 	assert_int_equal(
-	    config_edit_set(home->path, "model", "default", "two\nlines", &home->error), -1);
+	    edit_value(home->path, "model", "default", "two\nlines", &home->error), -1);
 }
 
 static void
@@ -208,11 +217,10 @@ test_lock(void **state)
 	int fd = open(home->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	assert_int_equal(
-	    config_edit_set(home->path, "model", "default", "x", &home->error), -1);
+	assert_int_equal(edit_value(home->path, "model", "default", "x", &home->error), -1);
 	assert_non_null(strstr(buffer_text(&home->error), "being changed by another program"));
 	close(fd);
-	assert_int_equal(config_edit_set(home->path, "model", "default", "x", &home->error), 0);
+	assert_int_equal(edit_value(home->path, "model", "default", "x", &home->error), 0);
 }
 
 static void
@@ -225,12 +233,12 @@ test_new_folder_and_link(void **state)
 	snprintf(inner, sizeof inner, "%s/a/b", home->path);
 	snprintf(file, sizeof file, "%s/config.yaml", inner);
 	snprintf(lock, sizeof lock, "%s/config.yaml.lock", inner);
-	assert_int_equal(config_edit_set(inner, "model", "default", "x", &home->error), 0);
+	assert_int_equal(edit_value(inner, "model", "default", "x", &home->error), 0);
 	assert_int_equal(stat(inner, &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0700);
 	/* A link stays a link, the file behind it changes. */
 	assert_int_equal(symlink(file, home->file), 0);
-	assert_int_equal(config_edit_set(home->path, "model", "default", "y", &home->error), 0);
+	assert_int_equal(edit_value(home->path, "model", "default", "y", &home->error), 0);
 	assert_int_equal(lstat(home->file, &status), 0);
 	assert_true(S_ISLNK(status.st_mode));
 	expect_file(home, "model:\n  default: y\n");

@@ -87,7 +87,7 @@ on_notice(const char *text, void *arg)
 	buffer_append_text(&play->notice, text);
 }
 
-/* Keeps the answer as JSON: {message, extra, calls: [{id, name, arguments, complete}]}. */
+/* Keeps the answer as JSON: {message, extra, calls: [{id, name, arguments}]}. */
 static void
 on_finished(const struct model_answer *answer, void *arg)
 {
@@ -110,7 +110,6 @@ on_finished(const struct model_answer *answer, void *arg)
 		json_set_text(call, "id", answer->calls[i].id);
 		json_set_text(call, "name", answer->calls[i].name);
 		json_set_text(call, "arguments", answer->calls[i].arguments);
-		json_set_boolean(call, "complete", answer->calls[i].complete);
 		json_object_array_add(calls, call);
 	}
 	if (play->release_inside) {
@@ -363,13 +362,11 @@ test_tools(void **state)
 	assert_string_equal(json_member_text(call_of(play, 1), "arguments", ""), "{broken");
 	assert_string_equal(json_member_text(call_of(play, 1), "id", "none"), "");
 	assert_string_equal(json_member_text(call_of(play, 2), "arguments", ""), "{}");
-	assert_true(json_member_boolean(call_of(play, 2), "complete", false));
 	id = json_member_text(call_of(play, 0), "id", "");
 	assert_true(strlen(id) > 8);
 	assert_string_not_equal(id, json_member_text(call_of(play, 2), "id", ""));
 	run_steps(play, "{\"tool\":{\"name\":\"c\"}},{\"finish\":\"length\"}");
 	assert_int_equal(play->finish, FINISH_LENGTH);
-	assert_false(json_member_boolean(call_of(play, 0), "complete", true));
 	/* Without tools on offer none is called. */
 	begin(play, "[{\"role\":\"user\",\"content\":\"go\"}]", false);
 	event_base_dispatch(play->base);
@@ -641,7 +638,7 @@ test_broken_scripts(void **state)
 	for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
 		write_script(play, broken[i].script);
 		buffer_clear(&error);
-		assert_int_equal(rehearsal_script_check(play->file, &error), -1);
+		assert_null(rehearsal_script_load(play->file, &error));
 		assert_non_null(strstr(buffer_text(&error), play->file));
 		if (strstr(buffer_text(&error), broken[i].expected) == NULL)
 			fail_msg("%s: got: %s", broken[i].script, buffer_text(&error));
@@ -659,14 +656,14 @@ test_files_that_are_no_scripts(void **state)
 	struct play *play = *state;
 	struct buffer error = BUFFER_EMPTY;
 
-	assert_int_equal(rehearsal_script_check(play->file, &error), -1);
+	assert_null(rehearsal_script_load(play->file, &error));
 	assert_non_null(strstr(buffer_text(&error), strerror(ENOENT)));
 	buffer_clear(&error);
-	assert_int_equal(rehearsal_script_check(play->folder, &error), -1);
+	assert_null(rehearsal_script_load(play->folder, &error));
 	assert_non_null(strstr(buffer_text(&error), "not a regular file"));
 	buffer_clear(&error);
 	assert_int_equal(mkfifo(play->file, 0600), 0);
-	assert_int_equal(rehearsal_script_check(play->file, &error), -1);
+	assert_null(rehearsal_script_load(play->file, &error));
 	assert_non_null(strstr(buffer_text(&error), "not a regular file"));
 	buffer_free(&error);
 }
@@ -675,12 +672,15 @@ static void
 test_built_in_script_is_good(void **state)
 {
 	struct play *play = *state;
+	struct rehearsal_script *script;
 	struct buffer error = BUFFER_EMPTY;
 
 	write_script(play, rehearsal_builtin);
-	if (rehearsal_script_check(play->file, &error) == -1)
+	script = rehearsal_script_load(play->file, &error);
+	if (script == NULL)
 		fail_msg("%s", buffer_text(&error));
 	assert_int_equal(error.length, 0);
+	rehearsal_script_free(script);
 	buffer_free(&error);
 }
 

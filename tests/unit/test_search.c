@@ -177,7 +177,7 @@ on_finished(struct tool_run *run, struct json_object *result, bool failed, void 
 }
 
 static void
-start_search(struct fixture *fixture, const char *arguments)
+prepare_search(struct fixture *fixture, const char *arguments)
 {
 	const char *reason;
 	struct json_object *value = json_parse(arguments, strlen(arguments), &reason);
@@ -189,6 +189,12 @@ start_search(struct fixture *fixture, const char *arguments)
 	    &tool_search_files, &fixture->context, "call", value, on_finished, NULL, fixture);
 	json_object_put(value);
 	tool_run_prepare(fixture->run);
+}
+
+static void
+start_search(struct fixture *fixture, const char *arguments)
+{
+	prepare_search(fixture, arguments);
 	tool_run_start(fixture->run);
 }
 
@@ -493,6 +499,28 @@ test_content(void **state)
 	with_both(fixture, check_content);
 }
 
+/* A folder that became a link after the path was judged leads to what was not judged. */
+static void
+test_link_put_in_between(void **state)
+{
+	struct fixture *fixture = *state;
+	char *folder = xasprintf("%s/a", fixture->project);
+	char *moved = xasprintf("%s/b", fixture->project);
+	char *outside = xasprintf("%s/outside", fixture->folder);
+
+	PUT(fixture, "a/sub/x", "foo\n");
+	PUT(fixture, "../../outside/sub/x", "foo secret\n");
+	prepare_search(fixture, "{\"pattern\":\"foo\",\"path\":\"a/sub\"}");
+	assert_int_equal(rename(folder, moved), 0);
+	assert_int_equal(symlink(outside, folder), 0);
+	tool_run_start(fixture->run);
+	assert_int_equal(fixture->finished, 1);
+	error_has(fixture, "was replaced by a link");
+	free(folder);
+	free(moved);
+	free(outside);
+}
+
 static void
 check_patterns(struct fixture *fixture)
 {
@@ -726,6 +754,7 @@ main(void)
 	    cmocka_unit_test(test_output),
 	    cmocka_unit_test(test_output_long_line),
 	    CASE(test_content),
+	    CASE(test_link_put_in_between),
 	    CASE(test_patterns),
 	    CASE(test_context),
 	    CASE(test_names),

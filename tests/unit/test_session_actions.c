@@ -439,6 +439,131 @@ test_close_dead(void **state)
 	assert_null(session_first(fixture->fake->supervisor.sessions));
 }
 
+#define LOAD ",\"cwd\":\"/\",\"mcpServers\":[]"
+
+/* One that is closed only to be opened again is closed for good. */
+static void
+test_close_while_opened_again(void **state)
+{
+	struct fixture *fixture = *state;
+
+	request(fixture, 5, "session/load", LOAD);
+	expect(fixture, "");
+	assert_int_equal(fixture->session->state, SESSION_STOPPING);
+	prompt(fixture, 6);
+	request(fixture, 7, "session/close", "");
+	prompt(fixture, 8);
+	expect_part(fixture, "\"id\":8,\"error\":{\"code\":-32002");
+	cancel(fixture);
+	fake_die(fixture->worker, "ended");
+	fake_run(fixture->fake);
+	assert_non_null(
+	    strstr(buffer_text(&fixture->fake->got), "\"id\":5,\"error\":{\"code\":-32002"));
+	assert_non_null(strstr(buffer_text(&fixture->fake->got),
+	    "\"id\":6,\"result\":{\"stopReason\":\"cancelled\"}"));
+	expect_part(fixture, "\"id\":7,\"result\":{}");
+	assert_null(session_first(fixture->fake->supervisor.sessions));
+	assert_true(pending_table_empty(fixture->fake->supervisor.pending));
+}
+
+/* What waits for the next worker is cancelled like what waits for a turn. */
+static void
+test_cancel_while_opened_again(void **state)
+{
+	struct fixture *fixture = *state;
+
+	request(fixture, 5, "session/load", LOAD);
+	prompt(fixture, 6);
+	cancel(fixture);
+	expect(fixture,
+	    "{\"jsonrpc\":\"2.0\",\"id\":6,\"result\":{\"stopReason\":\"cancelled\"}}\n");
+	fake_die(fixture->worker, "ended");
+	successor_ready(fixture);
+	expect_told(fixture, "TO_WORKER_SETUP\n");
+	expect(fixture, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{}}\n");
+}
+
+static void
+test_load_of_a_closed_one(void **state)
+{
+	struct fixture *fixture = *state;
+
+	request(fixture, 5, "session/close", "");
+	request(fixture, 6, "session/load", LOAD);
+	prompt(fixture, 7);
+	fake_die(fixture->worker, "ended");
+	expect(fixture, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{}}\n");
+	successor_ready(fixture);
+	expect(fixture, "{\"jsonrpc\":\"2.0\",\"id\":6,\"result\":{}}\n");
+	expect_told(fixture, "TO_WORKER_SETUP\nTO_WORKER_TURN_START\n");
+}
+
+static void
+test_delete_while_opened_again(void **state)
+{
+	struct fixture *fixture = *state;
+
+	request(fixture, 5, "session/load", LOAD);
+	request(fixture, 6, "session/delete", "");
+	fake_die(fixture->worker, "ended");
+	expect_part(fixture, "\"id\":5,\"error\":{\"code\":-32002");
+	assert_null(session_first(fixture->fake->supervisor.sessions));
+	/* The catalogue worker has it. */
+	assert_non_null(pending_first(fixture->fake->supervisor.pending, PENDING_DELETE, NULL));
+}
+
+static void
+test_close_before_it_is_open(void **state)
+{
+	struct fixture *fixture = *state;
+
+	request(fixture, 5, "session/load", LOAD);
+	fake_die(fixture->worker, "ended");
+	fixture->worker = fixture->session->worker;
+	assert_int_equal(fixture->session->state, SESSION_STARTING);
+	request(fixture, 6, "session/close", "");
+	expect(fixture, "");
+	fake_die(fixture->worker, "ended");
+	fake_run(fixture->fake);
+	assert_non_null(
+	    strstr(buffer_text(&fixture->fake->got), "\"id\":5,\"error\":{\"code\":-32002"));
+	expect_part(fixture, "\"id\":6,\"result\":{}");
+	assert_null(session_first(fixture->fake->supervisor.sessions));
+	assert_true(pending_table_empty(fixture->fake->supervisor.pending));
+}
+
+/* What the old worker had not answered is not left open. */
+static void
+test_open_again_with_a_call(void **state)
+{
+	struct fixture *fixture = *state;
+
+	request(fixture, 5, "session/set_mode", ",\"modeId\":\"plan\"");
+	request(fixture, 6, "session/load", LOAD);
+	fake_die(fixture->worker, "crashed");
+	expect_part(fixture, "\"id\":5,\"error\":{\"code\":-32603");
+	successor_ready(fixture);
+	expect_part(fixture, "\"id\":6,\"result\":{}");
+	assert_int_equal(fixture->session->state, SESSION_IDLE);
+	assert_true(pending_table_empty(fixture->fake->supervisor.pending));
+}
+
+/* $/cancel_request means the same as session/cancel while a successor is on its way. */
+static void
+test_cancel_request_between_workers(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fake_say(fixture->worker, TO_SUPERVISOR_TEXT, 0, 1, TEXT, sizeof TEXT - 1);
+	fake_die(fixture->worker, "crashed");
+	forget(fixture);
+	client(fixture, "{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":"
+			"{\"requestId\":1}}");
+	expect(fixture,
+	    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"stopReason\":\"cancelled\"}}\n");
+	assert_int_equal(fixture->session->state, SESSION_DEAD);
+}
+
 int
 main(void)
 {
@@ -464,6 +589,13 @@ main(void)
 	    ROW_TURN(test_close_in_a_turn),
 	    ROW_TURN(test_close_then_died_in_the_turn),
 	    ROW(test_close_dead),
+	    ROW(test_close_while_opened_again),
+	    ROW(test_cancel_while_opened_again),
+	    ROW(test_load_of_a_closed_one),
+	    ROW(test_delete_while_opened_again),
+	    ROW(test_close_before_it_is_open),
+	    ROW(test_open_again_with_a_call),
+	    ROW_TURN(test_cancel_request_between_workers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -370,30 +370,6 @@ test_free_within_callbacks(void **state)
 }
 
 static void
-test_pause(void **state)
-{
-	struct seen seen;
-
-	(void)state;
-	start(&seen, "head -c 200000 /dev/zero", NULL);
-	subprocess_pause(seen.process, true);
-	run_for(&seen, 200);
-	assert_int_equal(seen.output.length, 0);
-	assert_false(seen.exited);
-	subprocess_pause(seen.process, false);
-	run_until(&seen, &seen.exited, 3000);
-	assert_int_equal(seen.output.length, 200000);
-	finish(&seen);
-	start(&seen, "head -c 300 /dev/zero; sleep 36.55", NULL);
-	subprocess_pause(seen.process, true);
-	run_for(&seen, 200);
-	subprocess_stop(seen.process);
-	run_until(&seen, &seen.gone, 3000);
-	assert_int_equal(seen.output.length, 300);
-	finish(&seen);
-}
-
-static void
 test_guard_is_killed(void **state)
 {
 	struct seen seen;
@@ -495,7 +471,6 @@ main(void)
 	    cmocka_unit_test(test_last_words),
 	    cmocka_unit_test(test_free_while_running),
 	    cmocka_unit_test(test_free_within_callbacks),
-	    cmocka_unit_test(test_pause),
 	    cmocka_unit_test(test_guard_is_killed),
 	    cmocka_unit_test(test_cannot_start),
 	    cmocka_unit_test(test_not_a_program),

@@ -68,8 +68,8 @@ encode_v1_chunk(struct buffer *out, enum output_voice voice, const char *message
 	buffer_append_text(out, "}}");
 }
 
-static void
-append_text(struct buffer *out, const char *text)
+void
+encode_v1_text(struct buffer *out, const char *text)
 {
 	buffer_append_text(
 	    out, "{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":");
@@ -77,19 +77,24 @@ append_text(struct buffer *out, const char *text)
 	buffer_append_text(out, "}}");
 }
 
+void
+encode_v1_diff(struct buffer *out, const char *path, const char *before, const char *after)
+{
+	buffer_append_text(out, "{\"type\":\"diff\"");
+	member(out, "path", path);
+	if (before != NULL)
+		member(out, "oldText", before);
+	member(out, "newText", after);
+	buffer_append_byte(out, '}');
+}
+
 static void
 append_content(struct buffer *out, const struct tool_content *content)
 {
-	if (!content->is_diff) {
-		append_text(out, content->text);
-		return;
-	}
-	buffer_append_text(out, "{\"type\":\"diff\"");
-	member(out, "path", content->path);
-	if (content->old_text != NULL)
-		member(out, "oldText", content->old_text);
-	member(out, "newText", content->new_text);
-	buffer_append_byte(out, '}');
+	if (content->is_diff)
+		encode_v1_diff(out, content->path, content->old_text, content->new_text);
+	else
+		encode_v1_text(out, content->text);
 }
 
 /* Of an edit of very many files only the first are shown: a line has its limit. `more` is a
@@ -113,13 +118,13 @@ append_contents(struct buffer *out, const struct tool_contents *contents, const 
 		if (i > 0)
 			buffer_append_byte(out, ',');
 		snprintf(hidden, sizeof hidden, "%zu more are not shown.", contents->count - i);
-		append_text(out, hidden);
+		encode_v1_text(out, hidden);
 		break;
 	}
 	if (more != NULL) {
 		if (contents->count > 0)
 			buffer_append_byte(out, ',');
-		append_text(out, more);
+		encode_v1_text(out, more);
 	}
 	buffer_append_byte(out, ']');
 }
@@ -192,7 +197,7 @@ encode_v1_failed_call(
 	member(out, "kind", tool_kind_name(tool != NULL ? tool->kind : TOOL_KIND_OTHER));
 	member(out, "status", statuses[CARD_FAILED]);
 	buffer_append_text(out, ",\"content\":[");
-	append_text(out, text);
+	encode_v1_text(out, text);
 	buffer_append_text(out, "]}");
 }
 
@@ -202,10 +207,9 @@ encode_v1_lost_card(struct buffer *out, const char *call_id, bool failed, const 
 	begin(out, "tool_call_update");
 	member(out, "toolCallId", call_id);
 	member(out, "status", statuses[failed ? CARD_FAILED : CARD_COMPLETED]);
-	buffer_append_text(out, ",\"content\":[{\"type\":\"content\",\"content\":{\"type\":"
-				"\"text\",\"text\":");
-	buffer_append_json_text(out, text);
-	buffer_append_text(out, "}}]}");
+	buffer_append_text(out, ",\"content\":[");
+	encode_v1_text(out, text);
+	buffer_append_text(out, "]}");
 }
 
 void

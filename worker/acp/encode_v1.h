@@ -13,6 +13,10 @@
 /* All append one JSON object on one line. */
 void encode_v1_chunk(struct buffer *out, enum output_voice voice, const char *message_id,
     const char *bytes, size_t length);
+/* Items of a card's contents; `before` is NULL for a new file. */
+void encode_v1_text(struct buffer *out, const char *text);
+void
+encode_v1_diff(struct buffer *out, const char *path, const char *before, const char *after);
 /* tool_call from run->card. */
 void encode_v1_card(struct buffer *out, const struct tool_run *run);
 /* tool_call_update; contents from run->shown (left out when it has none). */

@@ -149,22 +149,11 @@ content_item(struct buffer *line, struct json_object *item)
 	const char *path = json_member_string(item, "path");
 	struct json_object *old = json_member(item, "old"), *text = json_member(item, "text");
 
-	if (path == NULL) {
-		buffer_append_text(
-		    line, "{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":");
-		buffer_append_json_text(line, text != NULL ? json_object_get_string(text) : "");
-		buffer_append_text(line, "}}");
-		return;
-	}
-	buffer_append_text(line, "{\"type\":\"diff\",\"path\":");
-	buffer_append_json_text(line, path);
-	if (old != NULL) {
-		buffer_append_text(line, ",\"oldText\":");
-		buffer_append_json_text(line, json_object_get_string(old));
-	}
-	buffer_append_text(line, ",\"newText\":");
-	buffer_append_json_text(line, json_member_text(item, "new", ""));
-	buffer_append_byte(line, '}');
+	if (path == NULL)
+		encode_v1_text(line, text != NULL ? json_object_get_string(text) : "");
+	else
+		encode_v1_diff(line, path, old != NULL ? json_object_get_string(old) : NULL,
+		    json_member_text(item, "new", ""));
 }
 
 static void

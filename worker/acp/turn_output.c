@@ -38,8 +38,6 @@ struct turn_output {
 	struct buffer line;
 	struct writing *waiting;
 	size_t waiting_count;
-	void (*ended)(void *arg);
-	void *ended_arg;
 };
 
 static void
@@ -222,8 +220,6 @@ on_finished(const struct turn_end *end, void *arg)
 	else
 		link_send(self->link, TO_SUPERVISOR_TURN_DONE, 0, self->turn, &reason, 1);
 	turn_output_forget(self); /* its calls are gone */
-	if (self->ended != NULL)
-		self->ended(self->ended_arg);
 }
 
 struct turn_output *
@@ -301,11 +297,4 @@ uint32_t
 turn_output_turn(const struct turn_output *self)
 {
 	return self->turn;
-}
-
-void
-turn_output_on_end(struct turn_output *self, void (*ended)(void *arg), void *arg)
-{
-	self->ended = ended;
-	self->ended_arg = arg;
 }

@@ -29,7 +29,5 @@ void turn_output_open_card(struct turn_output *self, const char *call_id);
 uint32_t turn_output_turn(const struct turn_output *self);
 /* The socket has taken what waited. */
 void turn_output_drained(struct turn_output *self);
-/* Called once at each end of a turn, after its answer was sent. */
-void turn_output_on_end(struct turn_output *self, void (*ended)(void *arg), void *arg);
 
 #endif

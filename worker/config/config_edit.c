@@ -78,15 +78,6 @@ config_edit_apply(
 }
 
 int
-config_edit_set(const char *home, const char *section, const char *key, const char *value,
-    struct buffer *error)
-{
-	struct yaml_edit edit = {.section = section, .key = key, .value = value};
-
-	return config_edit_apply(home, &edit, 1, error);
-}
-
-int
 config_edit_append(const char *home, const char *list, const char *item, struct buffer *error)
 {
 	struct yaml_edit edit = {.section = list, .value = item};

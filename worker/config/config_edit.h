@@ -16,9 +16,7 @@
  * `error`. May wait up to 8 ms for another program's lock. */
 int config_edit_apply(
     const char *home, const struct yaml_edit *edits, size_t count, struct buffer *error);
-/* One change each. */
-int config_edit_set(const char *home, const char *section, const char *key, const char *value,
-    struct buffer *error);
+/* One item at the end of a list. */
 int
 config_edit_append(const char *home, const char *list, const char *item, struct buffer *error);
 

@@ -65,8 +65,9 @@ trim_slashes(char *path)
 		path[--length] = '\0';
 }
 
-char *
-configuration_find_home(void)
+/* A copy of the home folder's name ($HERMES_HOME, else ~/.hermes); the caller frees it. */
+static char *
+find_home(void)
 {
 	const char *named = getenv("HERMES_HOME");
 	char *base, *home;
@@ -288,7 +289,7 @@ configuration_load(void)
 	struct buffer path = BUFFER_EMPTY;
 
 	configuration->problems = xcalloc(1, sizeof *configuration->problems);
-	configuration->home = configuration_find_home();
+	configuration->home = find_home();
 	configuration->yaml_path = xasprintf("%s/config.yaml", configuration->home);
 	configuration->dotenv_path = xasprintf("%s/.env", configuration->home);
 	load_dotenv(configuration);

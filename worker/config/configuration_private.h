@@ -14,7 +14,5 @@ void configuration_note(const struct configuration *configuration, const char *p
 bool configuration_broken(const struct configuration *configuration);
 /* True when there is no config.yaml. */
 bool configuration_absent(const struct configuration *configuration);
-/* A copy of the home folder's name ($HERMES_HOME, else ~/.hermes); the caller frees it. */
-char *configuration_find_home(void);
 
 #endif

@@ -327,3 +327,13 @@ provider_table_mode_supported(const char *api_mode)
 			return true;
 	return false;
 }
+
+bool
+provider_table_row_supported(const struct provider_row *row)
+{
+	const char *mode = row->api_mode;
+
+	if (mode == NULL && row->base_url != NULL)
+		mode = provider_table_mode_by_url(row->base_url);
+	return mode == NULL || provider_table_mode_supported(mode);
+}

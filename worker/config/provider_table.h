@@ -42,5 +42,7 @@ bool provider_table_unsupported(const char *name, const char **reason);
 const char *provider_table_mode_by_url(const char *url);
 /* True when this program speaks the dialect. */
 bool provider_table_mode_supported(const char *api_mode);
+/* The same for the dialect of a row; with an address of the user's own it may be another. */
+bool provider_table_row_supported(const struct provider_row *row);
 
 #endif

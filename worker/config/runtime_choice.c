@@ -186,17 +186,6 @@ is_usable(const struct configuration *configuration, const struct provider_row *
 	return base != NULL && !row->strict_host && endpoint_is_loopback(base);
 }
 
-static bool
-row_is_spoken(const struct provider_row *row)
-{
-	const char *mode = row->api_mode;
-
-	if (mode == NULL)
-		mode = row->base_url != NULL ? provider_table_mode_by_url(row->base_url)
-					     : "chat_completions";
-	return provider_table_mode_supported(mode);
-}
-
 /* The first row with a key whose dialect we speak; else the first one with a key at all, so
  * that the error speaks of the key that is there. */
 static const struct provider_row *
@@ -209,7 +198,7 @@ first_usable(const struct configuration *configuration)
 	for (i = 0; i < count; i++) {
 		if (!is_usable(configuration, &rows[i]))
 			continue;
-		if (row_is_spoken(&rows[i]))
+		if (provider_table_row_supported(&rows[i]))
 			return &rows[i];
 		if (other == NULL)
 			other = &rows[i];

@@ -33,9 +33,8 @@ struct setup {
 	FILE *in, *out;
 	const struct configuration *configuration;
 	const struct provider_row *row; /* NULL: an endpoint of the user's own */
-	bool chosen;
-	char *base_url; /* NULL: the provider's own */
-	char *key;	/* "" : stays as it is, or none */
+	char *base_url;			/* NULL: the provider's own */
+	char *key;			/* "" : stays as it is, or none */
 	char *model;
 };
 
@@ -50,16 +49,9 @@ offered_row(size_t index)
 	size_t count, i;
 
 	rows = provider_table(&count);
-	for (i = 0; i < count; i++) {
-		const char *mode = rows[i].api_mode;
-
-		if (mode == NULL && rows[i].base_url != NULL)
-			mode = provider_table_mode_by_url(rows[i].base_url);
-		if (mode != NULL && !provider_table_mode_supported(mode))
-			continue;
-		if (index-- == 0)
+	for (i = 0; i < count; i++)
+		if (provider_table_row_supported(&rows[i]) && index-- == 0)
 			return &rows[i];
-	}
 	return NULL;
 }
 
@@ -105,7 +97,6 @@ take_provider(struct setup *setup, const char *answer)
 	char *end;
 
 	number = strtoul(answer, &end, 10);
-	setup->chosen = true;
 	if (*end == '\0' && number >= 1 && number <= count) {
 		setup->row = offered_row(number - 1);
 		return NULL;
@@ -115,11 +106,7 @@ take_provider(struct setup *setup, const char *answer)
 	setup->row = provider_table_find(answer);
 	if (setup->row == NULL)
 		return "it is neither a number of the list nor the name of a provider";
-	if ((setup->row->api_mode != NULL &&
-		!provider_table_mode_supported(setup->row->api_mode)) ||
-	    (setup->row->base_url != NULL &&
-		!provider_table_mode_supported(
-		    provider_table_mode_by_url(setup->row->base_url))))
+	if (!provider_table_row_supported(setup->row))
 		return "this version does not speak the dialect of that provider";
 	return NULL;
 }

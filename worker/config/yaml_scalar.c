@@ -6,7 +6,6 @@
 
 #include "worker/config/yaml_scalar.h"
 
-#include "common/alloc.h"
 #include "common/json.h"
 
 #include <errno.h>

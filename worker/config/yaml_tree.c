@@ -8,8 +8,6 @@
 
 #include "worker/config/yaml_scalar.h"
 
-#include "common/alloc.h"
-
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

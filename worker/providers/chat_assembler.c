@@ -1,6 +1,6 @@
 /*
- * Merging a Chat Completions answer: events in, answer out. No call may look complete that
- * the server did not say is complete, and a broken event is never passed over in silence.
+ * Merging a Chat Completions answer: events in, answer out. An answer that broke off must
+ * never look like one that ended, and a broken event is never passed over in silence.
  */
 #include <config.h>
 
@@ -218,14 +218,11 @@ enum chat_state
 chat_assembler_end(struct chat_assembler *assembler, struct model_answer *answer)
 {
 	enum chat_state state = state_of(assembler);
-	bool complete;
 
 	chat_output_end(&assembler->output);
 	memset(answer, 0, sizeof *answer);
 	answer->retry_after_ms = -1;
 	answer->finish = state == CHAT_COMPLETE ? finish_of(assembler) : FINISH_ERROR;
-	/* Without a reason for the end nobody said that the arguments are whole. */
-	complete = assembler->has_finish && answer->finish == FINISH_TOOL_CALLS;
 	if (state == CHAT_FAILED) {
 		answer->error = assembler->failure.error;
 		answer->status = assembler->failure.status;
@@ -234,7 +231,7 @@ chat_assembler_end(struct chat_assembler *assembler, struct model_answer *answer
 		assembler->failure.message = NULL;
 	}
 	answer->usage = assembler->usage;
-	chat_calls_finish(&assembler->calls, complete, answer);
+	chat_calls_finish(&assembler->calls, answer);
 	delta_text_end(&assembler->content_pending, &assembler->reasoning.content);
 	answer->extra =
 	    chat_reasoning_extra(&assembler->reasoning, &assembler->output.thoughts);

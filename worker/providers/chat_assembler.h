@@ -35,8 +35,8 @@ void chat_assembler_flush(struct chat_assembler *assembler);
 bool chat_assembler_finishing(const struct chat_assembler *assembler);
 
 /* Ends the answer: what was held back is passed on, `answer` filled (the caller clears it).
- * With CHAT_NOTHING and CHAT_PART its error is for the caller to set; calls are incomplete
- * then. */
+ * With CHAT_NOTHING and CHAT_PART it is FINISH_ERROR, and the error is for the caller to set;
+ * what there is of calls may be cut off. */
 enum chat_state
 chat_assembler_end(struct chat_assembler *assembler, struct model_answer *answer);
 

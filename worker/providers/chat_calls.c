@@ -263,7 +263,7 @@ chat_calls_merge_function(struct chat_calls *calls, struct json_object *function
 }
 
 void
-chat_calls_finish(struct chat_calls *calls, bool complete, struct model_answer *answer)
+chat_calls_finish(struct chat_calls *calls, struct model_answer *answer)
 {
 	struct chat_call *call;
 	size_t i;
@@ -274,7 +274,6 @@ chat_calls_finish(struct chat_calls *calls, bool complete, struct model_answer *
 	for (i = 0; i < calls->count; i++) {
 		call = &calls->list[i];
 		delta_text_end(&call->pending, &call->arguments);
-		answer->calls[i].complete = complete && !call->arguments.failed;
 		answer->calls[i].id = xstrdup(buffer_text(&call->id));
 		answer->calls[i].name = xstrdup(buffer_text(&call->name));
 		answer->calls[i].arguments = buffer_take(&call->arguments);

@@ -38,7 +38,7 @@ void chat_calls_merge_function(struct chat_calls *calls, struct json_object *fun
 /* More argument text for call number `at`. */
 void chat_calls_append(struct chat_calls *calls, size_t at, const char *bytes, size_t length);
 /* Moves the calls into the answer, which owns them then. */
-void chat_calls_finish(struct chat_calls *calls, bool complete, struct model_answer *answer);
+void chat_calls_finish(struct chat_calls *calls, struct model_answer *answer);
 void chat_calls_free(struct chat_calls *calls);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The row of the dialect "chat_completions", for provider.c's table.
+ * The row of the dialect "chat_completions", for api_mode.c's table.
  */
 #ifndef HERMES_WORKER_PROVIDERS_CHAT_COMPLETIONS_H
 #define HERMES_WORKER_PROVIDERS_CHAT_COMPLETIONS_H

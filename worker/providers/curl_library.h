@@ -21,8 +21,6 @@ struct curl_library {
 	CURLcode (*easy_pause)(CURL *easy, int mask);
 	void (*easy_cleanup)(CURL *easy);
 	const char *(*easy_strerror)(CURLcode code);
-	char *(*easy_escape)(CURL *easy, const char *text, int length);
-	void (*free)(void *memory);
 	struct curl_slist *(*slist_append)(struct curl_slist *list, const char *text);
 	void (*slist_free_all)(struct curl_slist *list);
 	CURLM *(*multi_init)(void);

@@ -400,9 +400,3 @@ http_header(const struct http_transfer *transfer, const char *name)
 {
 	return http_headers_find(&transfer->headers, name);
 }
-
-void
-http_close(void)
-{
-	http_client_close();
-}

@@ -48,8 +48,5 @@ int http_status(const struct http_transfer *transfer);
 /* The value of a header of the answer, by its name in lower case; NULL when it is absent.
  * Borrowed, valid within a handler. */
 const char *http_header(const struct http_transfer *transfer, const char *name);
-/* Closes the connections of this process. Must be called before the event base is freed, and
- * after every transfer was freed. */
-void http_close(void);
 
 #endif

@@ -169,11 +169,28 @@ new_client(struct event_base *base, struct buffer *error)
 	return client;
 }
 
+/* Frees the client with its connections and the transfers that are left. */
+static void
+close_client(void)
+{
+	struct http_client *client = the_client;
+
+	if (client == NULL)
+		return;
+	the_client = NULL;
+	while (client->links != NULL)
+		client->links->abandon(client->links);
+	client->curl->multi_cleanup(client->multi);
+	event_free(client->timer);
+	event_free(client->delivery);
+	free(client);
+}
+
 struct http_client *
 http_client_get(struct event_base *base, struct buffer *error)
 {
 	if (the_client != NULL && the_client->base != base)
-		http_client_close();
+		close_client();
 	if (the_client == NULL)
 		the_client = new_client(base, error);
 	return the_client;
@@ -183,12 +200,6 @@ const struct curl_library *
 http_client_curl(const struct http_client *client)
 {
 	return client->curl;
-}
-
-struct event_base *
-http_client_base(const struct http_client *client)
-{
-	return client->base;
 }
 
 bool
@@ -242,20 +253,4 @@ void
 http_client_schedule(struct http_client *client)
 {
 	event_active(client->delivery, EV_TIMEOUT, 0);
-}
-
-void
-http_client_close(void)
-{
-	struct http_client *client = the_client;
-
-	if (client == NULL)
-		return;
-	the_client = NULL;
-	while (client->links != NULL)
-		client->links->abandon(client->links);
-	client->curl->multi_cleanup(client->multi);
-	event_free(client->timer);
-	event_free(client->delivery);
-	free(client);
 }

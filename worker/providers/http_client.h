@@ -30,7 +30,6 @@ struct http_link {
  * one. NULL with a sentence in `error`. */
 struct http_client *http_client_get(struct event_base *base, struct buffer *error);
 const struct curl_library *http_client_curl(const struct http_client *client);
-struct event_base *http_client_base(const struct http_client *client);
 
 /* Whether a server's certificate was only found in the file with all of them. */
 bool http_client_needs_bundle(const struct http_client *client);
@@ -42,7 +41,5 @@ int http_client_add(struct http_client *client, struct http_link *link, struct b
 void http_client_remove(struct http_client *client, struct http_link *link);
 /* Delivers on the next turn of the loop. */
 void http_client_schedule(struct http_client *client);
-/* Frees the client with its connections and the transfers that are left. */
-void http_client_close(void);
 
 #endif

@@ -50,7 +50,6 @@ struct model_tool_call {
 	char *id; /* "" when the model gave none */
 	char *name;
 	char *arguments; /* the raw text */
-	bool complete;	 /* the stream told that the answer was finished */
 };
 
 struct model_answer {

@@ -90,13 +90,9 @@ static void
 complete_answer(struct rehearsal *state)
 {
 	struct model_answer *answer = &state->answer;
-	size_t i;
 
 	if (!state->finish_chosen)
 		answer->finish = answer->call_count > 0 ? FINISH_TOOL_CALLS : FINISH_STOP;
-	if (answer->finish == FINISH_LENGTH || answer->finish == FINISH_ERROR)
-		for (i = 0; i < answer->call_count; i++)
-			answer->calls[i].complete = false;
 	if (state->thoughts.length > 0 && !state->thoughts.failed) {
 		answer->extra = json_object_new_object();
 		json_set(answer->extra, "reasoning",

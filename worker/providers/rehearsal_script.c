@@ -127,17 +127,6 @@ rehearsal_script_free(struct rehearsal_script *script)
 	free(script);
 }
 
-int
-rehearsal_script_check(const char *file, struct buffer *error)
-{
-	struct rehearsal_script *script = rehearsal_script_load(file, error);
-
-	if (script == NULL)
-		return -1;
-	rehearsal_script_free(script);
-	return 0;
-}
-
 /* The text of a message, whose content is a string or an array of parts. */
 static void
 append_message_text(struct json_object *message, struct buffer *text)

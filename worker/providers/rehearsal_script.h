@@ -27,9 +27,6 @@ extern const char rehearsal_builtin[];
  * file and the place in it. The caller frees it. */
 struct rehearsal_script *rehearsal_script_load(const char *file, struct buffer *error);
 void rehearsal_script_free(struct rehearsal_script *script);
-/* 0 when the file is a good script, else -1 with the text that rehearsal_script_load() gives.
- */
-int rehearsal_script_check(const char *file, struct buffer *error);
 
 /* Finds the scene for `messages` (Chat Completions form). Nothing is remembered between
  * calls, so that a new process goes on where an older one ended. */

@@ -145,7 +145,6 @@ step_tool(struct rehearsal *state, struct json_object *step, struct json_object 
 	call->id = id != NULL ? rehearsal_scene_text(&state->scene, id) : new_call_id();
 	call->name = xstrdup(json_member_text(value, "name", ""));
 	call->arguments = call_arguments(state, json_member(value, "arguments"));
-	call->complete = true;
 	return REHEARSAL_GO_ON;
 }
 

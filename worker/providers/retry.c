@@ -1,6 +1,6 @@
 /*
  * The rules of trying again: only what heals by itself, a bounded number of times, never at
- * once. All of it is arithmetic; the timer is provider.c's.
+ * once. All of it is arithmetic; the timer is model_call.c's.
  */
 #include <config.h>
 

@@ -11,7 +11,6 @@
 #include "common/json.h"
 #include "worker/tools/grants.h"
 
-#include <ctype.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 
 #include "worker/tools/command_view.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

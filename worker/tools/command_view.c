@@ -5,7 +5,6 @@
 
 #include "worker/tools/command_view.h"
 
-#include "common/alloc.h"
 #include "common/buffer.h"
 #include "worker/tools/tool.h"
 

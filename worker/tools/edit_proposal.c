@@ -263,10 +263,9 @@ verify(const struct edit_change *change, struct buffer *error)
 {
 	struct buffer now = BUFFER_EMPTY;
 	struct stat status;
-	char *real = path_rules_real(change->target.real);
 	int found, result = -1;
 
-	if (real == NULL || strcmp(real, change->target.real) != 0) {
+	if (!path_rules_still_real(change->target.real)) {
 		(void)buffer_printf(error,
 		    "%s leads somewhere else now: a link was put there in the meantime. "
 		    "Nothing was written.",
@@ -283,7 +282,6 @@ verify(const struct edit_change *change, struct buffer *error)
 			    "permission). Nothing was written; read it again.",
 			    change->target.shown);
 	}
-	free(real);
 	buffer_free(&now);
 	return result;
 }

@@ -244,17 +244,6 @@ read_done(void *arg)
 	}
 }
 
-/* False when a link was put on the way since the path was judged: it would lead elsewhere. */
-static bool
-leads_there_still(const struct path_target *target)
-{
-	char *real = path_rules_real(target->real);
-	bool same = real != NULL && strcmp(real, target->real) == 0;
-
-	free(real);
-	return same;
-}
-
 static void
 read_start(struct tool_run *run)
 {
@@ -263,7 +252,7 @@ read_start(struct tool_run *run)
 	enum text_failure failure = TEXT_READ;
 	struct buffer error = BUFFER_EMPTY;
 
-	if (!leads_there_still(&state->target)) {
+	if (!path_rules_still_real(state->target.real)) {
 		tool_finish_error(
 		    run, "%s was replaced by a link in the meantime.", state->target.shown);
 		return;

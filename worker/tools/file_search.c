@@ -304,6 +304,11 @@ search_start(struct tool_run *run)
 	struct search_state *state = run->state;
 	struct stat status;
 
+	if (!path_rules_still_real(state->target.real)) {
+		tool_finish_error(
+		    run, "%s was replaced by a link in the meantime.", state->target.shown);
+		return;
+	}
 	if (lstat(state->target.real, &status) != 0) {
 		finish_absent(run, state);
 		return;

@@ -37,9 +37,12 @@ file_stamps_new(void)
 void
 file_stamps_free(struct file_stamps *stamps)
 {
+	size_t i;
+
 	if (stamps == NULL)
 		return;
-	file_stamps_forget_all(stamps);
+	for (i = 0; i < stamps->count; i++)
+		free(stamps->items[i].path);
 	free(stamps);
 }
 
@@ -121,11 +124,4 @@ file_stamps_forget(struct file_stamps *stamps, const char *path)
 
 	if (stamp != NULL)
 		stamp_remove(stamps, (size_t)(stamp - stamps->items));
-}
-
-void
-file_stamps_forget_all(struct file_stamps *stamps)
-{
-	while (stamps->count > 0)
-		stamp_remove(stamps, stamps->count - 1);
 }

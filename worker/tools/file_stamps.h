@@ -31,6 +31,5 @@ void file_stamps_record(
 enum file_seen
 file_stamps_query(const struct file_stamps *stamps, const char *path, const struct stat *now);
 void file_stamps_forget(struct file_stamps *stamps, const char *path);
-void file_stamps_forget_all(struct file_stamps *stamps);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "worker/tools/path_rules.h"
 
-#include "common/alloc.h"
 #include "worker/tools/tool.h"
 
 #include <fnmatch.h>

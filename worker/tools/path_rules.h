@@ -59,6 +59,9 @@ bool path_rules_below(const char *folder, const char *path);
 /* Follows every link of an absolute path; what does not exist is appended as it is. NULL with
  * errno set (ELOOP, ENAMETOOLONG). The caller frees it. */
 char *path_rules_real(const char *path);
+/* True when a path that was resolved is so still: no link was put on the way since, which
+ * would lead elsewhere than what was judged. */
+bool path_rules_still_real(const char *real);
 /* A name for people and the model: relative to the session's folder when below it; bytes that
  * are not UTF-8 and control characters as \xHH. The caller frees it. */
 char *path_rules_shown(const struct tool_context *context, const char *path);

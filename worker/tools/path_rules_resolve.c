@@ -113,6 +113,16 @@ path_rules_real(const char *path)
 	return buffer_take(&walk.real);
 }
 
+bool
+path_rules_still_real(const char *real)
+{
+	char *now = path_rules_real(real);
+	bool same = now != NULL && strcmp(now, real) == 0;
+
+	free(now);
+	return same;
+}
+
 /* Takes "." and ".." out of the text of an absolute path. */
 static char *
 lexical(const char *path)

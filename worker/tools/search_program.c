@@ -6,7 +6,6 @@
 
 #include "worker/tools/search_program.h"
 
-#include "common/alloc.h"
 #include "common/monotonic.h"
 #include "worker/tools/ignore_rules.h"
 #include "worker/tools/subprocess.h"

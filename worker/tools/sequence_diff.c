@@ -235,7 +235,7 @@ struct anchor {
 
 struct occurrence {
 	uint32_t number;
-	size_t old, new;
+	size_t new; /* where it stands in the new part, the last time */
 	unsigned in_old, in_new;
 };
 
@@ -262,7 +262,6 @@ find_anchors(const struct part *part, struct anchor *anchors)
 	for (i = part->old_start; i < part->old_end; i++) {
 		found = count_occurrence(table, size - 1, part->old[i]);
 		found->in_old++;
-		found->old = i;
 	}
 	for (i = part->new_start; i < part->new_end; i++) {
 		found = count_occurrence(table, size - 1, part->new[i]);

@@ -112,7 +112,7 @@ bool
 shell_state_carry(struct shell_state *shell, const char *begun, bool keep_cwd)
 {
 	char *cwd = shell->after_cwd == NULL ? NULL : read_cwd(shell->after_cwd);
-	bool changed = false;
+	bool changed;
 
 	if (cwd == NULL) {
 		if (shell->after != NULL)
@@ -125,14 +125,14 @@ shell_state_carry(struct shell_state *shell, const char *begun, bool keep_cwd)
 	free(shell->exports);
 	shell->exports = shell->after;
 	shell->after = NULL;
-	if (!keep_cwd) {
-		changed = strcmp(begun, cwd) != 0;
-		free(shell->cwd);
-		shell->cwd = cwd;
-		return changed;
+	if (keep_cwd) {
+		free(cwd);
+		return false;
 	}
-	free(cwd);
-	return false;
+	changed = strcmp(begun, cwd) != 0;
+	free(shell->cwd);
+	shell->cwd = cwd;
+	return changed;
 }
 
 static bool
@@ -227,17 +227,6 @@ void
 shell_command_detach(struct shell_command *command)
 {
 	command->attached = false;
-}
-
-unsigned
-shell_state_running(const struct shell_state *shell)
-{
-	const struct shell_command *command;
-	unsigned count = 0;
-
-	for (command = shell->commands; command != NULL; command = command->next)
-		count++;
-	return count;
 }
 
 void

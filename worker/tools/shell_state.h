@@ -42,8 +42,6 @@ void shell_command_stop(struct shell_command *command);
 /* No more callbacks; what runs goes on until it ends or the session does. */
 void shell_command_detach(struct shell_command *command);
 
-/* Commands that still have living processes: for "is this session idle". */
-unsigned shell_state_running(const struct shell_state *shell);
 /* Calls back once when everything that was told to stop is gone: at once, from within, when
  * it is so already. Forgotten by shell_state_forget(). */
 void

@@ -8,7 +8,6 @@
 
 #include "worker/tools/shell_reader.h"
 
-#include "common/alloc.h"
 #include "common/buffer.h"
 
 #include <string.h>

@@ -6,7 +6,6 @@
 
 #include "worker/tools/shell_reader.h"
 
-#include "common/alloc.h"
 #include "common/utf8.h"
 
 #include <ctype.h>

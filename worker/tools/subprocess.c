@@ -42,7 +42,7 @@ struct subprocess {
 	size_t remaining; /* bytes that the command wrote before it ended */
 	int wait_status;
 	unsigned busy; /* callbacks that are running */
-	bool paused, ended, leftover, told_exit, gone, told_gone, reaped, freed;
+	bool ended, leftover, told_exit, gone, told_gone, reaped, freed;
 };
 
 static void deliver_end(struct subprocess *process);
@@ -332,22 +332,7 @@ subprocess_start(struct event_base *base, const struct subprocess_options *optio
 void
 subprocess_stop(struct subprocess *process)
 {
-	subprocess_pause(process, false);
 	fd_close(&process->pipes.control);
-}
-
-void
-subprocess_pause(struct subprocess *process, bool pause)
-{
-	if (process->paused == pause || process->told_exit)
-		return;
-	process->paused = pause;
-	if (process->output_event == NULL)
-		return;
-	if (pause)
-		event_del(process->output_event);
-	else
-		event_add(process->output_event, NULL);
 }
 
 void

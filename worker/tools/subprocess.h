@@ -40,8 +40,6 @@ subprocess_start(struct event_base *base, const struct subprocess_options *optio
     const struct subprocess_callbacks *callbacks, void *arg);
 /* Ends the subtree: TERM, after 500 ms KILL. exited() and gone() follow. Idempotent. */
 void subprocess_stop(struct subprocess *process);
-/* Stops reading output (the pipe fills up) or goes on with it. */
-void subprocess_pause(struct subprocess *process, bool pause);
 /* Ends the subtree if it still runs, without further callbacks, and frees. */
 void subprocess_free(struct subprocess *process);
 

@@ -61,7 +61,6 @@ struct terminal {
 	int64_t shown_at; /* when progress was shown last */
 	bool progress_waits, waiting, timed_out;
 	int status;
-	bool leftover;
 };
 
 static void

@@ -7,7 +7,6 @@
 #include "worker/tools/text_file.h"
 
 #include "common/fd.h"
-#include "common/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -129,8 +128,6 @@ decode(struct buffer *bytes, const char *path, struct text_file *file, struct bu
 		    sample.type != NULL ? sample.type : "not text");
 		return TEXT_BINARY;
 	}
-	file->bom = sample.bom_length > 0;
-	file->encoding = sample.encoding;
 	buffer_consume(bytes, sample.bom_length);
 	if (sample.encoding != TEXT_UTF8) {
 		text_decode_utf16(buffer_text(bytes), bytes->length,
@@ -153,13 +150,14 @@ text_file_read(const char *path, size_t limit, struct text_file *file, struct bu
 {
 	struct buffer bytes = BUFFER_EMPTY;
 	enum text_failure failure = TEXT_READ;
+	struct stat status;
 	int fd;
 
 	memset(file, 0, sizeof *file);
-	fd = text_file_open(path, &file->status, &failure, error);
+	fd = text_file_open(path, &status, &failure, error);
 	if (fd == -1)
 		return failure;
-	if (file->status.st_size > 0 && (uintmax_t)file->status.st_size > limit) {
+	if (status.st_size > 0 && (uintmax_t)status.st_size > limit) {
 		failure = fail_big(error, path, limit);
 	} else if (!read_whole(fd, limit, &bytes)) {
 		failure = errno == EFBIG ? fail_big(error, path, limit) : TEXT_UNREADABLE;
@@ -170,16 +168,7 @@ text_file_read(const char *path, size_t limit, struct text_file *file, struct bu
 	}
 	fd_close(&fd);
 	buffer_free(&bytes);
-	if (failure != TEXT_READ)
-		return failure;
-	file->ending = text_ending_detect(file->text, file->length);
-	file->final_newline =
-	    file->length > 0 &&
-	    (file->text[file->length - 1] == '\n' ||
-		(file->ending == TEXT_ENDING_CR && file->text[file->length - 1] == '\r'));
-	file->valid = utf8_valid(file->text, file->length) &&
-		      memchr(file->text, '\0', file->length) == NULL;
-	return TEXT_READ;
+	return failure;
 }
 
 void

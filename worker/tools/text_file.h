@@ -23,17 +23,9 @@ enum text_ending {
 enum text_encoding { TEXT_UTF8, TEXT_UTF16_LE, TEXT_UTF16_BE };
 
 struct text_file {
-	char
-	    *text; /* UTF-8 without byte order mark, line ends as in the file; NUL-terminated.
-		    * UTF-16 was decoded. NULs and invalid bytes may stand in it: see `valid` */
+	char *text; /* UTF-8 without byte order mark, line ends as in the file; NUL-terminated.
+		     * UTF-16 was decoded. NULs and invalid bytes may stand in it */
 	size_t length;
-	bool bom;
-	enum text_encoding
-	    encoding; /* anything but TEXT_UTF8 cannot be written back as it was */
-	enum text_ending ending;
-	bool final_newline; /* the last line has its line end; false for an empty file */
-	bool valid;	    /* the whole text is valid UTF-8 without NUL */
-	struct stat status; /* of the open file: mode, owner, size, inode, times */
 };
 
 /* Why a file could not be read. */

@@ -25,8 +25,8 @@ static const char *const status_names[TODO_STATUS_COUNT] = {
     [TODO_CANCELLED] = "cancelled",
 };
 
-const char *
-todo_status_name(enum todo_status status)
+static const char *
+status_name(enum todo_status status)
 {
 	size_t index = (size_t)status;
 
@@ -271,7 +271,7 @@ item_json(const struct todo_item *item)
 
 	json_set_text(object, "id", item->id);
 	json_set_text(object, "content", item->content);
-	json_set_text(object, "status", todo_status_name(item->status));
+	json_set_text(object, "status", status_name(item->status));
 	if (item->parent != NULL)
 		json_set_text(object, "parent", item->parent);
 	return object;
@@ -329,8 +329,8 @@ todo_list_plan(const struct todo_list *list)
 		entry = json_object_new_object();
 		json_set(entry, "content", json_new_bytes(buffer_text(&text), text.length));
 		json_set_text(entry, "priority", "medium");
-		json_set_text(entry, "status",
-		    todo_status_name(cancelled ? TODO_COMPLETED : item->status));
+		json_set_text(
+		    entry, "status", status_name(cancelled ? TODO_COMPLETED : item->status));
 		json_object_array_add(plan, entry);
 	}
 	buffer_free(&text);

@@ -31,7 +31,6 @@ void todo_list_free(struct todo_list *list);
 size_t todo_list_count(const struct todo_list *list);
 /* Borrowed until the list changes; what is in progress stands before what is pending. */
 const struct todo_item *todo_list_item(const struct todo_list *list, size_t index);
-const char *todo_status_name(enum todo_status status);
 
 /* Replaces the list by an array of items, or with `merge` changes items by id and appends
  * new ones. -1 with a sentence in `error` when it would be too long; nothing is changed then.

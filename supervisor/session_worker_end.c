@@ -1,0 +1,106 @@
+/*
+ * The worker of a session ends, or is made to, while no turn runs. Whatever the client asked
+ * for is answered or waits for the next worker; a turn is session_recovery_actions.c's part.
+ */
+#include <config.h>
+
+#include "supervisor/session_worker_end.h"
+#include "supervisor/rpc.h"
+#include "supervisor/session_answers.h"
+#include "supervisor/session_recovery.h"
+#include "supervisor/session_worker.h"
+#include "supervisor/supervisor.h"
+#include "common/log.h"
+
+#include <errno.h>
+#include <string.h>
+
+void
+session_start_for_waiting(struct session *session)
+{
+	if (!TAILQ_EMPTY(&session->waiting) && session_provide_worker(session) == -1)
+		session_fail_waiting(
+		    session, RPC_INTERNAL_ERROR, "No worker could be started", strerror(errno));
+}
+
+void
+session_become_dead(struct session *session)
+{
+	if (session->turn.tail.chunks.length > 0)
+		recovery_commit(session);
+	session->worker = NULL;
+	session->state = SESSION_DEAD;
+	session_disarm(session);
+	/* A successor counts its requests anew: a late answer must not meet one of those. */
+	client_request_cancel_all(session->supervisor->requests, session);
+	if (session->close_wanted) {
+		session_answer_closed(session);
+		return;
+	}
+	if (session->supervisor->stopping)
+		session_fail_waiting(session, RPC_INTERNAL_ERROR, "The agent shuts down", NULL);
+	session_start_for_waiting(session);
+}
+
+void
+session_close_now(struct session *session, const struct session_detail *detail)
+{
+	(void)detail;
+	session_fail_calls(session, "ended because the session was closed");
+	session_cancel_waiting(session);
+	session_disarm(session);
+	session->close_wanted = true;
+	session->state = SESSION_STOPPING;
+	worker_send(session->worker, TO_WORKER_SHUTDOWN, 0, 0, NULL, 0);
+	worker_stop(session->worker, STOP_CLOSE, WORKER_STOP_TERM_MS, WORKER_STOP_KILL_MS);
+}
+
+void
+session_fail_setup(struct session *session, const struct session_detail *detail)
+{
+	struct pending *pending;
+
+	session_disarm(session);
+	worker_stop(session->worker, STOP_CLOSE, WORKER_STOP_TERM_MS, WORKER_STOP_KILL_MS);
+	pending = session_opening(session);
+	if (pending != NULL) {
+		session->state = SESSION_STOPPING;
+		session->close_wanted = true;
+		pending_error(
+		    pending, detail->code, detail->message, detail->data, detail->data_length);
+		return;
+	}
+	session_fail_waiting(session, detail->code, detail->message, NULL);
+	session->state = SESSION_STARTING; /* until it is gone */
+}
+
+void
+session_setup_timeout(struct session *session, const struct session_detail *detail)
+{
+	(void)detail;
+	log_error("session", "%s: the worker was not ready within %d ms", session->id,
+	    WORKER_SETUP_MS);
+	worker_stop(session->worker, STOP_SETUP_TIMEOUT, 0, 200);
+}
+
+void
+session_start_died(struct session *session, const struct session_detail *detail)
+{
+	struct pending *pending;
+
+	pending = session_opening(session);
+	if (pending != NULL) {
+		session_error_died(pending, session, detail->cause);
+		session->close_wanted = true;
+	}
+	session_fail_waiting(session, RPC_INTERNAL_ERROR,
+	    "The session's worker could not be set up", detail->cause);
+	session_become_dead(session);
+}
+
+void
+session_idle_died(struct session *session, const struct session_detail *detail)
+{
+	session_fail_calls(session, detail->cause);
+	session_become_dead(session);
+}

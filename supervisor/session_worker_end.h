@@ -1,0 +1,27 @@
+/*
+ * The end of a session's worker outside a turn. All but the first two are actions of the table
+ * in session_state.h.
+ */
+#ifndef HERMES_SUPERVISOR_SESSION_WORKER_END_H
+#define HERMES_SUPERVISOR_SESSION_WORKER_END_H
+
+#include "supervisor/session.h"
+#include "supervisor/session_state.h"
+
+/* What waits in a session without a worker gets one, or an error. */
+void session_start_for_waiting(struct session *session);
+/* The session has no worker now. What waits gets a new one, or an error. May free the session:
+ * one that is to be closed. */
+void session_become_dead(struct session *session);
+
+/* Answers what is open and ends the worker; session/close is answered when it is gone. */
+void session_close_now(struct session *session, const struct session_detail *detail);
+/* The set-up failed with a reason of the worker's own. */
+void session_fail_setup(struct session *session, const struct session_detail *detail);
+/* The worker does not get ready in time. */
+void session_setup_timeout(struct session *session, const struct session_detail *detail);
+/* It died before it was ready; may free the session. */
+void session_start_died(struct session *session, const struct session_detail *detail);
+void session_idle_died(struct session *session, const struct session_detail *detail);
+
+#endif
