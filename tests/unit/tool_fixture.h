@@ -23,6 +23,7 @@ struct tool_fixture {
 	/* The last run. */
 	struct tool_run *run;
 	struct json_object *result;
+	unsigned progress; /* how often it has shown how far it is */
 	bool finished, failed;
 };
 
@@ -54,6 +55,7 @@ tool_fixture_forget_run(struct tool_fixture *fixture)
 	json_object_put(fixture->result);
 	fixture->run = NULL;
 	fixture->result = NULL;
+	fixture->progress = 0;
 	fixture->finished = fixture->failed = false;
 }
 
@@ -133,6 +135,15 @@ tool_fixture_on_finished(
 	fixture->result = json_object_get(result);
 }
 
+static inline void
+tool_fixture_on_progress(struct tool_run *run, void *arg)
+{
+	struct tool_fixture *fixture = arg;
+
+	assert_int_equal(run->shown.count, 1);
+	fixture->progress++;
+}
+
 /* Makes a run and prepares it; takes the arguments over. */
 static inline void
 tool_fixture_prepare(
@@ -140,7 +151,7 @@ tool_fixture_prepare(
 {
 	tool_fixture_forget_run(fixture);
 	fixture->run = tool_run_new(tool, &fixture->context, "call", arguments,
-	    tool_fixture_on_finished, NULL, fixture);
+	    tool_fixture_on_finished, tool_fixture_on_progress, fixture);
 	json_object_put(arguments);
 	tool_run_prepare(fixture->run);
 }
