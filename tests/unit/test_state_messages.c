@@ -4,42 +4,31 @@
  */
 #include <config.h>
 
-#include "tests/unit/state_fixture.h"
+#include "tests/unit/state_database.h"
 #include "worker/store/state_hash.h"
 #include "worker/store/state_json.h"
 #include "worker/store/state_messages.h"
 #include "worker/store/state_preview.h"
 #include "worker/store/state_session.h"
 
-static struct state *database;
 static double stamp;
 
 static int
 set_up_session(void **state)
 {
 	struct store_session_info info = {.session_id = "s", .cwd = "/w"};
-	struct buffer error = BUFFER_EMPTY;
 
-	if (set_up(state) == -1)
+	if (set_up_database(state) == -1)
 		return -1;
-	database = opened();
 	stamp = 0;
 	assert_int_equal(state_session_create(database, &info, &error), SQLITE_OK);
-	buffer_free(&error);
 	return 0;
-}
-
-static int
-tear_down_session(void **state)
-{
-	state_free(database);
-	return tear_down(state);
 }
 
 static int64_t
 append(const char *json)
 {
-	struct json_object *message = parsed(json);
+	struct json_object *message = parsed_json(json);
 	int64_t id = 0;
 
 	assert_int_equal(
@@ -62,7 +51,7 @@ static void
 message_is(struct json_object *messages, size_t index, const char *expected)
 {
 	struct json_object *message = json_copy(json_object_array_get_idx(messages, index));
-	struct json_object *wanted = parsed(expected);
+	struct json_object *wanted = parsed_json(expected);
 	struct buffer found = BUFFER_EMPTY, text = BUFFER_EMPTY;
 
 	assert_true(json_has(message, "_id"));
@@ -258,8 +247,9 @@ test_order_of_results(void **state)
 static void
 test_partial(void **state)
 {
-	struct json_object *message = parsed("{\"role\": \"assistant\", \"content\": \"Hel\", "
-					     "\"_display\": {\"id\": \"m1\"}}");
+	struct json_object *message =
+	    parsed_json("{\"role\": \"assistant\", \"content\": \"Hel\", "
+			"\"_display\": {\"id\": \"m1\"}}");
 	struct json_object *messages;
 	int64_t id, last;
 	bool partial;
@@ -295,8 +285,8 @@ test_partial(void **state)
 static void
 test_commit_tail(void **state)
 {
-	struct json_object *message =
-	    parsed("{\"role\": \"assistant\", \"content\": \"One \", \"reasoning\": \"r\"}");
+	struct json_object *message = parsed_json(
+	    "{\"role\": \"assistant\", \"content\": \"One \", \"reasoning\": \"r\"}");
 	struct json_object *messages;
 	int64_t id;
 
@@ -345,8 +335,8 @@ static void
 test_json_form(void **state)
 {
 	struct json_object *object =
-	    parsed("{\"a\":[1,2.5,true,null,{}],\"b\\\"\":\"\\u0001\\n\\t/"
-		   "\\u007f\xe2\x82\xac\xf0\x9f\x98\x80\",\"c\":[]}");
+	    parsed_json("{\"a\":[1,2.5,true,null,{}],\"b\\\"\":\"\\u0001\\n\\t/"
+			"\\u007f\xe2\x82\xac\xf0\x9f\x98\x80\",\"c\":[]}");
 	struct buffer text = BUFFER_EMPTY;
 
 	(void)state;
@@ -380,7 +370,7 @@ test_hash(void **state)
 	    hash, "31eba51c313a5c08226adf18d4a359cfdfd8d2e816b13f4af952f7ea6584dcfb");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_session, tear_down_session)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_session, tear_down_database)
 
 int
 main(void)
