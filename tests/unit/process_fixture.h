@@ -28,7 +28,8 @@ on_loop_time(evutil_socket_t fd, short what, void *arg)
 	event_base_loopbreak(arg);
 }
 
-/* Runs the loop until *flag or, without one, until the time is over; tells whether it is set. */
+/* Runs the loop until *flag or, without one, until the time is over; tells whether it is set.
+ */
 static inline bool
 run_loop_until(struct event_base *base, const bool *flag, int64_t limit)
 {

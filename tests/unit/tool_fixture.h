@@ -157,8 +157,7 @@ tool_fixture_prepare(
 }
 
 static inline void
-tool_fixture_start(
-    struct tool_fixture *fixture, const struct tool *tool, const char *arguments)
+tool_fixture_start(struct tool_fixture *fixture, const struct tool *tool, const char *arguments)
 {
 	tool_fixture_prepare(fixture, tool, parsed_json(arguments));
 	tool_run_start(fixture->run);
