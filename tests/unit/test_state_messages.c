@@ -141,19 +141,28 @@ test_parts(void **state)
 	    "('integrity-check', 1)");
 }
 
+/* Stores a message of the user with these bytes, whatever they are. */
+static void
+append_bytes(const char *bytes, int length)
+{
+	struct json_object *message = json_object_new_object();
+	int64_t id;
+
+	json_set_text(message, "role", "user");
+	json_set(message, "content", json_object_new_string_len(bytes, length));
+	assert_int_equal(
+	    state_messages_append(database, "s", message, 0, &stamp, &id), SQLITE_OK);
+	json_object_put(message);
+}
+
 /* Text that only looks like a list must not come back as one. */
 static void
 test_text_that_looks_like_parts(void **state)
 {
-	struct json_object *message = json_object_new_object(), *messages;
-	int64_t id;
+	struct json_object *messages;
 
 	(void)state;
-	json_set_text(message, "role", "user");
-	json_set(message, "content", json_object_new_string_len("\0json:[1]", 9));
-	assert_int_equal(
-	    state_messages_append(database, "s", message, 0, &stamp, &id), SQLITE_OK);
-	json_object_put(message);
+	append_bytes("\0json:[1]", 9);
 	messages = load();
 	message_is(messages, 0, "{\"role\": \"user\", \"content\": \"\xef\xbf\xbdjson:[1]\"}");
 	json_object_put(messages);
@@ -162,15 +171,10 @@ test_text_that_looks_like_parts(void **state)
 static void
 test_bytes_that_are_no_text(void **state)
 {
-	struct json_object *message = json_object_new_object(), *messages;
-	int64_t id;
+	struct json_object *messages;
 
 	(void)state;
-	json_set_text(message, "role", "user");
-	json_set(message, "content", json_object_new_string_len("a\xed\xa0\x80z", 5));
-	assert_int_equal(
-	    state_messages_append(database, "s", message, 0, &stamp, &id), SQLITE_OK);
-	json_object_put(message);
+	append_bytes("a\xed\xa0\x80z", 5);
 	messages = load();
 	assert_int_equal(json_object_array_length(messages), 1);
 	assert_non_null(
