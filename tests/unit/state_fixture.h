@@ -5,69 +5,36 @@
 #ifndef HERMES_TESTS_UNIT_STATE_FIXTURE_H
 #define HERMES_TESTS_UNIT_STATE_FIXTURE_H
 
-#include "common/alloc.h"
-#include "common/json.h"
 #include "common/monotonic.h"
+#include "tests/unit/parsed_json.h"
+#include "tests/unit/scratch.h"
 #include "worker/store/state_queue.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <dirent.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+static char *home, *path;
 
-#define MAYBE_UNUSED __attribute__((unused))
-
-static char home[64];
-static char path[96];
-
-static MAYBE_UNUSED void
-remove_folder(const char *where)
-{
-	char inner[512];
-	struct dirent *entry;
-	DIR *directory = opendir(where);
-
-	while (directory != NULL && (entry = readdir(directory)) != NULL) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		(void)snprintf(inner, sizeof inner, "%s/%s", where, entry->d_name);
-		if (unlink(inner) == -1)
-			remove_folder(inner);
-	}
-	if (directory != NULL)
-		closedir(directory);
-	(void)rmdir(where);
-}
-
-static MAYBE_UNUSED int
+static inline int
 set_up(void **state)
 {
 	(void)state;
-	(void)snprintf(home, sizeof home, "/tmp/test-state.XXXXXX");
-	if (mkdtemp(home) == NULL)
-		return -1;
-	(void)snprintf(path, sizeof path, "%s/state.db", home);
+	home = scratch_new();
+	path = xasprintf("%s/state.db", home);
 	return 0;
 }
 
-static MAYBE_UNUSED int
+static inline int
 tear_down(void **state)
 {
 	(void)state;
-	remove_folder(home);
+	scratch_remove(home);
+	free(path);
 	return 0;
 }
 
-static MAYBE_UNUSED struct state *
+#define STATE_CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+static inline struct state *
 opened(void)
 {
 	struct state *state = state_new(home);
@@ -81,8 +48,37 @@ opened(void)
 	return state;
 }
 
+/* What the last open_once() has said; "" when all was well. */
+static const char *notice;
+
+/* Opens and closes. */
+static inline void
+open_once(void)
+{
+	static char text[512];
+	struct state *state = opened();
+
+	(void)snprintf(text, sizeof text, "%s", buffer_text(&state->notice));
+	notice = text;
+	state_free(state);
+}
+
+static inline int
+run_statement(struct state *state, void *arg, struct buffer *error)
+{
+	(void)error;
+	return state_sql_run(state->db, arg, "");
+}
+
+/* Writes through the state itself, as the queue does; an SQLite code. */
+static inline int
+run_write(struct state *state, const char *text, struct buffer *error)
+{
+	return state_queue_once(state, true, run_statement, (void *)(uintptr_t)text, error);
+}
+
 /* Runs statements on a connection of their own. */
-static MAYBE_UNUSED void
+static inline void
 sql(const char *text)
 {
 	sqlite3 *db;
@@ -99,7 +95,7 @@ sql(const char *text)
 
 /* The first column of the first row, as text in a buffer of this function; "" for null, "-"
  * for no row. */
-static MAYBE_UNUSED const char *
+static inline const char *
 value(const char *text)
 {
 	static char result[8192];
@@ -125,20 +121,8 @@ value(const char *text)
 	return result;
 }
 
-static MAYBE_UNUSED struct json_object *
-parsed(const char *text)
-{
-	const char *reason;
-	struct json_object *object = json_parse(text, strlen(text), &reason);
-
-	if (object == NULL)
-		print_error("%s: %s\n", text, reason);
-	assert_non_null(object);
-	return object;
-}
-
 /* A child that takes the database for itself and keeps it for a while; returns when it has. */
-static MAYBE_UNUSED pid_t
+static inline pid_t
 hold_lock(int64_t milliseconds)
 {
 	int ready[2];
@@ -165,7 +149,7 @@ hold_lock(int64_t milliseconds)
 	return pid;
 }
 
-static MAYBE_UNUSED void
+static inline void
 wait_for(pid_t pid)
 {
 	int status;

@@ -6,23 +6,11 @@
 
 #include "common/buffer.h"
 #include "supervisor/client_reader.h"
-
-#include <errno.h>
-#include <event2/event.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "tests/unit/peer_fixture.h"
 
 struct fixture {
-	struct event_base *base;
+	struct peer peer;
 	struct client_reader *reader;
-	int peer;
 	struct buffer seen; /* one text line per event */
 	size_t lines, ends, too_long;
 	size_t pause_at; /* pauses within the callback of this line */
@@ -75,15 +63,11 @@ set_up(void **state)
 	static const struct client_reader_callbacks callbacks = {
 	    .line = on_line, .too_long = on_too_long, .ended = on_ended};
 	struct fixture *fixture = calloc(1, sizeof *fixture);
-	int fds[2];
+	int fd;
 
 	assert_non_null(fixture);
-	assert_int_equal(pipe(fds), 0);
-	fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	fcntl(fds[1], F_SETFL, O_NONBLOCK);
-	fixture->base = event_base_new();
-	fixture->peer = fds[1];
-	fixture->reader = client_reader_new(fixture->base, fds[0], &callbacks, fixture);
+	fd = peer_writes(&fixture->peer);
+	fixture->reader = client_reader_new(fixture->peer.base, fd, &callbacks, fixture);
 	assert_non_null(fixture->reader);
 	*state = fixture;
 	return 0;
@@ -95,10 +79,8 @@ tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	client_reader_free(fixture->reader);
-	if (fixture->peer != -1)
-		close(fixture->peer);
 	buffer_free(&fixture->seen);
-	event_base_free(fixture->base);
+	peer_clear(&fixture->peer);
 	free(fixture);
 	return 0;
 }
@@ -106,24 +88,13 @@ tear_down(void **state)
 static void
 run(struct fixture *fixture)
 {
-	event_base_loop(fixture->base, EVLOOP_NONBLOCK);
+	peer_run(&fixture->peer);
 }
 
 static void
 send_bytes(struct fixture *fixture, const char *bytes, size_t length)
 {
-	ssize_t n;
-
-	while (length > 0) {
-		n = write(fixture->peer, bytes, length);
-		if (n > 0) {
-			bytes += n;
-			length -= (size_t)n;
-		} else {
-			assert_int_equal(errno, EAGAIN);
-			run(fixture);
-		}
-	}
+	peer_send(&fixture->peer, bytes, length);
 	run(fixture);
 }
 
@@ -136,8 +107,7 @@ send_text(struct fixture *fixture, const char *text)
 static void
 end_input(struct fixture *fixture)
 {
-	close(fixture->peer);
-	fixture->peer = -1;
+	peer_close(&fixture->peer);
 	run(fixture);
 }
 

@@ -6,23 +6,13 @@
 
 #include "common/buffer.h"
 #include "supervisor/client_writer.h"
+#include "tests/unit/peer_fixture.h"
 
-#include <event2/event.h>
-#include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 struct fixture {
-	struct event_base *base;
+	struct peer peer;
 	struct client_writer *writer;
-	int peer;
 	size_t levels[64], level_count, ends;
 	struct buffer got;
 };
@@ -50,15 +40,11 @@ set_up(void **state)
 	static const struct client_writer_callbacks callbacks = {
 	    .level = on_level, .ended = on_ended};
 	struct fixture *fixture = calloc(1, sizeof *fixture);
-	int fds[2];
+	int fd;
 
 	assert_non_null(fixture);
-	assert_int_equal(pipe(fds), 0);
-	fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	fcntl(fds[1], F_SETFL, O_NONBLOCK);
-	fixture->base = event_base_new();
-	fixture->peer = fds[0];
-	fixture->writer = client_writer_new(fixture->base, fds[1], &callbacks, fixture);
+	fd = peer_reads(&fixture->peer);
+	fixture->writer = client_writer_new(fixture->peer.base, fd, &callbacks, fixture);
 	assert_non_null(fixture->writer);
 	*state = fixture;
 	return 0;
@@ -70,10 +56,8 @@ tear_down(void **state)
 	struct fixture *fixture = *state;
 
 	client_writer_free(fixture->writer);
-	if (fixture->peer != -1)
-		close(fixture->peer);
 	buffer_free(&fixture->got);
-	event_base_free(fixture->base);
+	peer_clear(&fixture->peer);
 	free(fixture);
 	return 0;
 }
@@ -85,8 +69,8 @@ take(struct fixture *fixture, size_t most)
 	char bytes[65536];
 	ssize_t n;
 
-	event_base_loop(fixture->base, EVLOOP_NONBLOCK);
-	n = read(fixture->peer, bytes, most < sizeof bytes ? most : sizeof bytes);
+	peer_run(&fixture->peer);
+	n = read(fixture->peer.fd, bytes, most < sizeof bytes ? most : sizeof bytes);
 	if (n > 0)
 		buffer_append(&fixture->got, bytes, (size_t)n);
 	return n > 0;
@@ -146,12 +130,11 @@ test_closed(void **state)
 {
 	struct fixture *fixture = *state;
 
-	close(fixture->peer);
-	fixture->peer = -1;
+	peer_close(&fixture->peer);
 	client_writer_text(fixture->writer, "{}\n");
-	event_base_loop(fixture->base, EVLOOP_NONBLOCK);
+	peer_run(&fixture->peer);
 	client_writer_text(fixture->writer, "{}\n");
-	event_base_loop(fixture->base, EVLOOP_NONBLOCK);
+	peer_run(&fixture->peer);
 	client_writer_flush(fixture->writer);
 	assert_int_equal(fixture->ends, 1);
 	assert_int_equal(client_writer_queued(fixture->writer), 0);

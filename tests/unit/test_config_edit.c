@@ -6,36 +6,23 @@
 
 #include "worker/config/config_edit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/scratch.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct home {
-	char path[64];
-	char file[80], lock[96];
+	char *path, *file, *lock;
 	struct buffer error;
 };
 
 static int
 make_home(void **state)
 {
-	struct home *home = calloc(1, sizeof *home);
+	struct home *home = xcalloc(1, sizeof *home);
 
-	strcpy(home->path, "/tmp/test-config-XXXXXX");
-	if (mkdtemp(home->path) == NULL)
-		return -1;
-	snprintf(home->file, sizeof home->file, "%s/config.yaml", home->path);
-	snprintf(home->lock, sizeof home->lock, "%s/config.yaml.lock", home->path);
+	home->path = scratch_new();
+	home->file = xasprintf("%s/config.yaml", home->path);
+	home->lock = xasprintf("%s/config.yaml.lock", home->path);
 	*state = home;
 	return 0;
 }
@@ -43,36 +30,15 @@ make_home(void **state)
 static int
 remove_home(void **state)
 {
+	static const char *const names[] = {"config.yaml.lock", "config.yaml", NULL};
 	struct home *home = *state;
 
+	scratch_remove_only(home->path, names);
 	buffer_free(&home->error);
-	unlink(home->lock);
-	unlink(home->file);
-	assert_int_equal(rmdir(home->path), 0);
+	free(home->lock);
+	free(home->file);
 	free(home);
 	return 0;
-}
-
-static void
-put(const struct home *home, const char *text)
-{
-	FILE *file = fopen(home->file, "w");
-
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
-static void
-expect_file(const struct home *home, const char *text)
-{
-	char bytes[1024] = "";
-	FILE *file = fopen(home->file, "r");
-
-	assert_non_null(file);
-	bytes[fread(bytes, 1, sizeof bytes - 1, file)] = '\0';
-	fclose(file);
-	assert_string_equal(bytes, text);
 }
 
 static int
@@ -89,21 +55,19 @@ set(struct home *home, const char *before, const char *key, const char *value,
     const char *after)
 {
 	if (before != NULL)
-		put(home, before);
+		scratch_put_text(home->file, before);
 	assert_int_equal(edit_value(home->path, "model", key, value, &home->error), 0);
 	assert_string_equal(buffer_text(&home->error), "");
-	expect_file(home, after);
+	scratch_holds(home->file, after);
 }
 
 static void
 test_set(void **state)
 {
 	struct home *home = *state;
-	struct stat status;
 
 	set(home, NULL, "default", "a/b:free", "model:\n  default: a/b:free\n");
-	assert_int_equal(stat(home->file, &status), 0);
-	assert_int_equal(status.st_mode & 0777, 0600);
+	assert_int_equal(scratch_mode(home->file) & 0777, 0600);
 	set(home, "# top\nmodel:\n  # inner\n  default: old # why\n  x: 1\nend: [1,   2]\n",
 	    "default", "new",
 	    "# top\nmodel:\n  # inner\n  default: new # why\n  x: 1\nend: [1,   2]\n");
@@ -136,18 +100,18 @@ test_set_refuses(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof texts / sizeof *texts; i++) {
-		put(home, texts[i]);
+		scratch_put_text(home->file, texts[i]);
 		buffer_clear(&home->error);
 		assert_int_equal(
 		    edit_value(home->path, "model", "default", "new", &home->error), -1);
 		assert_non_null(strstr(buffer_text(&home->error), home->file));
-		expect_file(home, texts[i]);
+		scratch_holds(home->file, texts[i]);
 	}
-	put(home, "a: b: c\n");
+	scratch_put_text(home->file, "a: b: c\n");
 	edit_value(home->path, "model", "default", "new", &home->error);
 	assert_non_null(
 	    strstr(buffer_text(&home->error), "config.yaml line 1: mapping values"));
-	put(home, "a: 1\n");
+	scratch_put_text(home->file, "a: 1\n");
 	assert_int_equal(
 	    edit_value(home->path, "model", "default", "two\nlines", &home->error), -1);
 }
@@ -158,22 +122,22 @@ test_remove(void **state)
 	const struct yaml_edit edit = {"model", "api_key", NULL};
 	struct home *home = *state;
 
-	put(home, "model:\n  default: a\n  api_key: old # c\n  # d\nz: 1\n");
+	scratch_put_text(home->file, "model:\n  default: a\n  api_key: old # c\n  # d\nz: 1\n");
 	assert_int_equal(config_edit_apply(home->path, &edit, 1, &home->error), 0);
-	expect_file(home, "model:\n  default: a\n  # d\nz: 1\n");
-	put(home, "model: {default: a, api_key: old}\n");
+	scratch_holds(home->file, "model:\n  default: a\n  # d\nz: 1\n");
+	scratch_put_text(home->file, "model: {default: a, api_key: old}\n");
 	assert_int_equal(config_edit_apply(home->path, &edit, 1, &home->error), 0);
-	expect_file(home, "model: {default: a, api_key: \"\"}\n");
+	scratch_holds(home->file, "model: {default: a, api_key: \"\"}\n");
 }
 
 static void
 append(struct home *home, const char *before, const char *after)
 {
-	put(home, before);
+	scratch_put_text(home->file, before);
 	assert_int_equal(config_edit_append(
 			     home->path, "command_allowlist", "recursive delete", &home->error),
 	    0);
-	expect_file(home, after);
+	scratch_holds(home->file, after);
 }
 
 static void
@@ -192,10 +156,10 @@ test_append(void **state)
 	    "delete\"\n");
 	append(home, "command_allowlist:\n- recursive delete\n",
 	    "command_allowlist:\n- recursive delete\n");
-	put(home, "command_allowlist: word\n");
+	scratch_put_text(home->file, "command_allowlist: word\n");
 	assert_int_equal(
 	    config_edit_append(home->path, "command_allowlist", "x", &home->error), -1);
-	expect_file(home, "command_allowlist: word\n");
+	scratch_holds(home->file, "command_allowlist: word\n");
 }
 
 static void
@@ -205,9 +169,9 @@ test_all_or_none(void **state)
 	    {"model", "default", "m"}, {"terminal", "timeout", "5"}};
 	struct home *home = *state;
 
-	put(home, "terminal: [1]\n");
+	scratch_put_text(home->file, "terminal: [1]\n");
 	assert_int_equal(config_edit_apply(home->path, edits, 2, &home->error), -1);
-	expect_file(home, "terminal: [1]\n");
+	scratch_holds(home->file, "terminal: [1]\n");
 }
 
 static void
@@ -234,14 +198,13 @@ test_new_folder_and_link(void **state)
 	snprintf(file, sizeof file, "%s/config.yaml", inner);
 	snprintf(lock, sizeof lock, "%s/config.yaml.lock", inner);
 	assert_int_equal(edit_value(inner, "model", "default", "x", &home->error), 0);
-	assert_int_equal(stat(inner, &status), 0);
-	assert_int_equal(status.st_mode & 0777, 0700);
+	assert_int_equal(scratch_mode(inner) & 0777, 0700);
 	/* A link stays a link, the file behind it changes. */
 	assert_int_equal(symlink(file, home->file), 0);
 	assert_int_equal(edit_value(home->path, "model", "default", "y", &home->error), 0);
 	assert_int_equal(lstat(home->file, &status), 0);
 	assert_true(S_ISLNK(status.st_mode));
-	expect_file(home, "model:\n  default: y\n");
+	scratch_holds(home->file, "model:\n  default: y\n");
 	unlink(file);
 	unlink(lock);
 	rmdir(inner);

@@ -7,32 +7,14 @@
 #include "worker/config/dotenv.h"
 #include "worker/config/dotenv_edit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-struct home {
-	char path[64];
-	char file[80];
-};
+#include "tests/unit/config_home.h"
 
 static int
 make_home(void **state)
 {
-	struct home *home = calloc(1, sizeof *home);
+	struct config_home *home = xcalloc(1, sizeof *home);
 
-	strcpy(home->path, "/tmp/test-dotenv-XXXXXX");
-	if (mkdtemp(home->path) == NULL)
-		return -1;
-	snprintf(home->file, sizeof home->file, "%s/.env", home->path);
+	config_home_init(home, scratch_new());
 	*state = home;
 	return 0;
 }
@@ -40,13 +22,11 @@ make_home(void **state)
 static int
 remove_home(void **state)
 {
-	struct home *home = *state;
-	char lock[96];
+	static const char *const names[] = {".env.lock", ".env", NULL};
+	struct config_home *home = *state;
 
-	snprintf(lock, sizeof lock, "%s/.env.lock", home->path);
-	unlink(lock);
-	unlink(home->file);
-	assert_int_equal(rmdir(home->path), 0);
+	scratch_remove_only(home->folder, names);
+	config_home_clear(home);
 	free(home);
 	return 0;
 }
@@ -165,63 +145,39 @@ test_encodings(void **state)
 }
 
 static void
-put(const struct home *home, const char *text)
-{
-	FILE *file = fopen(home->file, "w");
-
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
-static void
-expect_file(const struct home *home, const char *text)
-{
-	char bytes[512] = "";
-	struct stat status;
-	FILE *file = fopen(home->file, "r");
-
-	assert_non_null(file);
-	bytes[fread(bytes, 1, sizeof bytes - 1, file)] = '\0';
-	fclose(file);
-	assert_string_equal(bytes, text);
-	assert_int_equal(stat(home->file, &status), 0);
-	assert_int_equal(status.st_mode & 0777, 0600);
-}
-
-static void
 test_set(void **state)
 {
-	struct home *home = *state;
+	struct config_home *home = *state;
 	struct buffer error = BUFFER_EMPTY;
 
-	assert_int_equal(dotenv_edit_set(home->path, "A_KEY", "one", &error), 0);
-	expect_file(home, "A_KEY=one\n");
-	put(home, "# mine\nA=1 # why\nexport B='x'\nC=3");
-	assert_int_equal(dotenv_edit_set(home->path, "B", "new", &error), 0);
-	expect_file(home, "# mine\nA=1 # why\nexport B=new\nC=3");
-	assert_int_equal(dotenv_edit_set(home->path, "D", "it's # \\ \"all\"", &error), 0);
-	expect_file(home, "# mine\nA=1 # why\nexport B=new\nC=3\nD='it\\'s # \\\\ \"all\"'\n");
+	assert_int_equal(dotenv_edit_set(home->folder, "A_KEY", "one", &error), 0);
+	config_home_holds(home->dotenv, "A_KEY=one\n");
+	scratch_put_text(home->dotenv, "# mine\nA=1 # why\nexport B='x'\nC=3");
+	assert_int_equal(dotenv_edit_set(home->folder, "B", "new", &error), 0);
+	config_home_holds(home->dotenv, "# mine\nA=1 # why\nexport B=new\nC=3");
+	assert_int_equal(dotenv_edit_set(home->folder, "D", "it's # \\ \"all\"", &error), 0);
+	config_home_holds(
+	    home->dotenv, "# mine\nA=1 # why\nexport B=new\nC=3\nD='it\\'s # \\\\ \"all\"'\n");
 	expect("D='it\\'s # \\\\ \"all\"'\n", "D", "it's # \\ \"all\"");
-	put(home, "A=1\r\n");
-	assert_int_equal(dotenv_edit_set(home->path, "B", "2", &error), 0);
-	expect_file(home, "A=1\r\nB=2\r\n");
+	scratch_put_text(home->dotenv, "A=1\r\n");
+	assert_int_equal(dotenv_edit_set(home->folder, "B", "2", &error), 0);
+	config_home_holds(home->dotenv, "A=1\r\nB=2\r\n");
 	assert_int_equal(error.length, 0);
 }
 
 static void
 test_set_refuses(void **state)
 {
-	struct home *home = *state;
+	struct config_home *home = *state;
 	struct buffer error = BUFFER_EMPTY;
 
-	put(home, "A=1\n");
-	assert_int_equal(dotenv_edit_set(home->path, "B C", "x", &error), -1);
-	assert_int_equal(dotenv_edit_set(home->path, "B", "two\nlines", &error), -1);
-	assert_int_equal(dotenv_edit_set(home->path, "B", "secret${A}", &error), -1);
+	scratch_put_text(home->dotenv, "A=1\n");
+	assert_int_equal(dotenv_edit_set(home->folder, "B C", "x", &error), -1);
+	assert_int_equal(dotenv_edit_set(home->folder, "B", "two\nlines", &error), -1);
+	assert_int_equal(dotenv_edit_set(home->folder, "B", "secret${A}", &error), -1);
 	assert_null(strstr(error.data, "secret"));
-	put(home, "A=\xff\n");
-	assert_int_equal(dotenv_edit_set(home->path, "B", "x", &error), -1);
+	scratch_put_text(home->dotenv, "A=\xff\n");
+	assert_int_equal(dotenv_edit_set(home->folder, "B", "x", &error), -1);
 	assert_non_null(strstr(error.data, "is not UTF-8"));
 	buffer_free(&error);
 }

@@ -4,58 +4,26 @@
 #include <config.h>
 
 #include "worker/tools/file_save.h"
-#include "tests/lib/portable.h"
 
-#include <dirent.h>
+#include "tests/lib/portable.h"
+#include "tests/unit/scratch.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 #ifdef HERMES_LINUX
 #include <sys/xattr.h>
 #endif
-#include <cmocka.h>
 
-#include "common/fd.h"
-
-static char folder[64];
-static char path[128];
+static char *folder, *path; /* path is the one file in it */
 
 static int
 set_up(void **state)
 {
 	(void)state;
-	(void)snprintf(folder, sizeof folder, "/tmp/test-file-save.XXXXXX");
-	if (mkdtemp(folder) == NULL)
-		return -1;
-	(void)snprintf(path, sizeof path, "%s/file", folder);
+	folder = scratch_new();
+	path = xasprintf("%s/file", folder);
 	return 0;
-}
-
-static void
-remove_tree(const char *where)
-{
-	char inner[512];
-	struct dirent *entry;
-	DIR *directory = opendir(where);
-
-	while (directory != NULL && (entry = readdir(directory)) != NULL) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		(void)snprintf(inner, sizeof inner, "%s/%s", where, entry->d_name);
-		if (unlink(inner) == -1)
-			remove_tree(inner);
-	}
-	if (directory != NULL)
-		closedir(directory);
-	(void)rmdir(where);
 }
 
 static int
@@ -63,41 +31,16 @@ tear_down(void **state)
 {
 	(void)state;
 	(void)umask(022);
-	remove_tree(folder);
+	scratch_remove(folder);
+	free(path);
 	return 0;
 }
 
 static void
 put(const char *text, mode_t mode)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	assert_int_not_equal(fd, -1);
-	assert_int_equal(fd_write_all(fd, text, strlen(text)), 0);
-	assert_int_equal(fchmod(fd, mode), 0);
-	close(fd);
-}
-
-static void
-holds(const char *where, const char *expected)
-{
-	struct buffer text = BUFFER_EMPTY;
-	int fd = open(where, O_RDONLY);
-
-	assert_int_not_equal(fd, -1);
-	assert_int_equal(fd_read_all(fd, &text, 1 << 20), 0);
-	assert_string_equal(buffer_text(&text), expected);
-	buffer_free(&text);
-	close(fd);
-}
-
-static mode_t
-mode_of(const char *where)
-{
-	struct stat status;
-
-	assert_int_equal(stat(where, &status), 0);
-	return status.st_mode & 07777;
+	scratch_put_text(path, text);
+	assert_int_equal(chmod(path, mode), 0);
 }
 
 static size_t
@@ -136,7 +79,7 @@ saves(const char *where, const char *text)
 
 	if (save(where, text, &error, NULL) == -1)
 		fail_msg("%s", buffer_text(&error));
-	holds(where, text);
+	scratch_holds(where, text);
 	buffer_free(&error);
 }
 
@@ -162,7 +105,7 @@ test_modes(void **state)
 		put("old", modes[i]);
 		(void)umask(i % 2 == 0 ? 077 : 022);
 		saves(path, "new");
-		assert_int_equal(mode_of(path), modes[i]);
+		assert_int_equal(scratch_mode(path), modes[i]);
 	}
 	assert_int_equal(entries(), 1);
 }
@@ -177,12 +120,12 @@ test_new_file(void **state)
 	(void)state;
 	(void)umask(022);
 	saves(path, "x");
-	assert_int_equal(mode_of(path), 0644);
+	assert_int_equal(scratch_mode(path), 0644);
 	(void)umask(077);
 	(void)snprintf(deep, sizeof deep, "%s/a/b/file", folder);
 	assert_int_equal(save(deep, "", &error, &folders), 0);
 	assert_int_equal(folders, 2);
-	assert_int_equal(mode_of(deep), 0600);
+	assert_int_equal(scratch_mode(deep), 0600);
 	assert_int_equal(file_save_remove(deep, "deep", &error), 0);
 	file_save_remove_folders(deep, folders);
 	assert_int_equal(entries(), 1);
@@ -197,8 +140,8 @@ test_refusals(void **state)
 	(void)state;
 	put("old", 0444);
 	refuses(path, "read-only");
-	holds(path, "old");
-	assert_int_equal(mode_of(path), 0444);
+	scratch_holds(path, "old");
+	assert_int_equal(scratch_mode(path), 0444);
 	(void)snprintf(other, sizeof other, "%s/pipe", folder);
 	assert_int_equal(mkfifo(other, 0600), 0);
 	refuses(other, "named pipe");
@@ -228,7 +171,7 @@ test_hard_link(void **state)
 	(void)snprintf(other, sizeof other, "%s/other", folder);
 	assert_int_equal(link(path, other), 0);
 	saves(path, "new");
-	holds(other, "new");
+	scratch_holds(other, "new");
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_nlink, 2);
 	assert_int_equal(status.st_mode & 07777, 0640);
@@ -241,8 +184,8 @@ test_group_folder(void **state)
 	assert_int_equal(chmod(folder, 02770), 0);
 	put("old", 0660);
 	saves(path, "new");
-	assert_int_equal(mode_of(path), 0660);
-	assert_int_equal(mode_of(folder), 02770);
+	assert_int_equal(scratch_mode(path), 0660);
+	assert_int_equal(scratch_mode(folder), 02770);
 }
 
 #ifdef HERMES_LINUX
@@ -288,7 +231,7 @@ test_failure(void **state)
 		assert_int_equal(save(path, big, &error, NULL), -1);
 		assert_non_null(strstr(buffer_text(&error), "Cannot write the-file: "));
 		assert_null(strstr(buffer_text(&error), "hermes-tmp"));
-		holds(path, "old");
+		scratch_holds(path, "old");
 		assert_int_equal(entries(), 1);
 		(void)snprintf(deep, sizeof deep, "%s/made/file", folder);
 		assert_int_equal(save(deep, big, &error, &folders), -1);
@@ -296,7 +239,7 @@ test_failure(void **state)
 		/* In place likewise. */
 		assert_int_equal(link(path, other), 0);
 		assert_int_equal(save(path, big, &error, NULL), -1);
-		holds(path, "old");
+		scratch_holds(path, "old");
 		assert_int_equal(entries(), 2);
 		buffer_free(&error);
 	}

@@ -5,21 +5,11 @@
 
 #include "worker/agent/file_uri.h"
 
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "tests/unit/scratch.h"
 
-#include <cmocka.h>
-
-static char folder[] = "/tmp/hermes-test-XXXXXX";
+static char *folder;
 static const char *const names[] = {
-    "plain.c", "with space.c", "per%cent.c", "a#L5", "100%25.c", "\xc3\xa9.c"};
-
-#define NAMES (sizeof names / sizeof names[0])
+    "plain.c", "with space.c", "per%cent.c", "a#L5", "100%25.c", "\xc3\xa9.c", NULL};
 
 static void
 path_of(char *path, size_t size, const char *name)
@@ -32,17 +22,12 @@ set_up(void **state)
 {
 	char path[256];
 	size_t i;
-	int fd;
 
 	(void)state;
-	if (mkdtemp(folder) == NULL)
-		return -1;
-	for (i = 0; i < NAMES; i++) {
+	folder = scratch_new();
+	for (i = 0; names[i] != NULL; i++) {
 		path_of(path, sizeof path, names[i]);
-		fd = open(path, O_WRONLY | O_CREAT, 0600);
-		if (fd == -1)
-			return -1;
-		close(fd);
+		scratch_put_text(path, "");
 	}
 	return 0;
 }
@@ -50,15 +35,9 @@ set_up(void **state)
 static int
 tear_down(void **state)
 {
-	char path[256];
-	size_t i;
-
 	(void)state;
-	for (i = 0; i < NAMES; i++) {
-		path_of(path, sizeof path, names[i]);
-		unlink(path);
-	}
-	return rmdir(folder);
+	scratch_remove_only(folder, names);
+	return 0;
 }
 
 /* "@" stands for the folder. */

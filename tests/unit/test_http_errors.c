@@ -8,14 +8,10 @@
 #include "worker/providers/http_error_words.h"
 #include "worker/providers/retry.h"
 #include "worker/config/runtime.h"
-#include "common/json.h"
 #include "common/log.h"
+#include "tests/unit/parsed_json.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 static void
 answer_of(int status, const char *body, const char *retry_after, struct model_answer *answer)
@@ -257,16 +253,6 @@ find_header(const struct chat_request *built, const char *name)
 	return NULL;
 }
 
-static struct json_object *
-parse(const char *text)
-{
-	const char *reason;
-	struct json_object *value = json_parse(text, strlen(text), &reason);
-
-	assert_non_null(value);
-	return value;
-}
-
 static void
 test_request(void **state)
 {
@@ -286,8 +272,8 @@ test_request(void **state)
 	struct chat_request built;
 
 	(void)state;
-	request.messages = parse("[{\"role\":\"user\",\"content\":\"é\"}]");
-	runtime.extra_body = parse("{\"temperature\":0.2}");
+	request.messages = parsed_json("[{\"role\":\"user\",\"content\":\"é\"}]");
+	runtime.extra_body = parsed_json("{\"temperature\":0.2}");
 	assert_int_equal(chat_request_build(&request, &built, &error), 0);
 	assert_string_equal(built.url, "https://openrouter.ai/api/v1/chat/completions");
 	assert_string_equal(built.body,

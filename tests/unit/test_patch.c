@@ -1,223 +1,10 @@
 /*
- * The tools write_file and patch on real files: bytes, permissions, staleness, and patches
- * over several files.
+ * The tool patch: what it replaces and where, what it refuses, and patches over several files,
+ * of which all are changed or none.
  */
 #include <config.h>
 
-#include "common/fd.h"
-#include "common/json.h"
-#include "worker/tools/file_stamps.h"
-#include "worker/tools/grants.h"
-#include "worker/tools/tool_rows.h"
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-static char base[64];	/* everything is below it */
-static char folder[96]; /* the session's folder */
-static const char *roots[1] = {folder};
-static struct tool_context context;
-
-/* The last call. */
-static struct tool_run *run;
-static struct json_object *answer;
-static bool answer_failed;
-
-static int
-set_up(void **state)
-{
-	(void)state;
-	(void)umask(022);
-	(void)snprintf(base, sizeof base, "/tmp/test-patch.XXXXXX");
-	if (mkdtemp(base) == NULL)
-		return -1;
-	(void)snprintf(folder, sizeof folder, "%s/project", base);
-	if (mkdir(folder, 0700) == -1)
-		return -1;
-	memset(&context, 0, sizeof context);
-	context.session_id = "test";
-	context.cwd = folder;
-	context.roots = roots;
-	context.root_count = 1;
-	context.home = "/nonexistent/hermes";
-	context.user_home = "/nonexistent";
-	context.mode = SESSION_MODE_DEFAULT;
-	context.stamps = file_stamps_new();
-	context.grants = grants_new();
-	return 0;
-}
-
-static void
-remove_tree(const char *where)
-{
-	char inner[512];
-	struct dirent *entry;
-	DIR *directory = opendir(where);
-
-	while (directory != NULL && (entry = readdir(directory)) != NULL) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		(void)snprintf(inner, sizeof inner, "%s/%s", where, entry->d_name);
-		if (unlink(inner) == -1)
-			remove_tree(inner);
-	}
-	if (directory != NULL)
-		closedir(directory);
-	(void)rmdir(where);
-}
-
-static void
-end_call(void)
-{
-	tool_run_free(run);
-	json_object_put(answer);
-	run = NULL;
-	answer = NULL;
-}
-
-static int
-tear_down(void **state)
-{
-	(void)state;
-	end_call();
-	file_stamps_free(context.stamps);
-	grants_free(context.grants);
-	remove_tree(base);
-	return 0;
-}
-
-static const char *
-at(const char *name)
-{
-	static char path[256];
-
-	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
-	return path;
-}
-
-static void
-put_bytes(const char *name, const char *bytes, size_t length)
-{
-	int fd = open(at(name), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	assert_int_not_equal(fd, -1);
-	assert_int_equal(fd_write_all(fd, bytes, length), 0);
-	close(fd);
-}
-
-static void
-put(const char *name, const char *text)
-{
-	put_bytes(name, text, strlen(text));
-}
-
-static void
-holds(const char *name, const char *expected)
-{
-	struct buffer text = BUFFER_EMPTY;
-	int fd = open(at(name), O_RDONLY);
-
-	if (fd == -1)
-		fail_msg("%s is missing", name);
-	assert_int_equal(fd_read_all(fd, &text, 1 << 20), 0);
-	assert_string_equal(buffer_text(&text), expected);
-	assert_int_equal(text.length, strlen(expected));
-	buffer_free(&text);
-	close(fd);
-}
-
-static bool
-exists(const char *name)
-{
-	return access(at(name), F_OK) == 0;
-}
-
-/* What read_file notes. */
-static void
-seen(const char *name, bool whole)
-{
-	struct stat status;
-
-	assert_int_equal(stat(at(name), &status), 0);
-	file_stamps_record(context.stamps, at(name), &status, whole);
-}
-
-static void
-finished(struct tool_run *ended, struct json_object *result, bool failed, void *arg)
-{
-	(void)ended;
-	(void)arg;
-	assert_null(answer);
-	answer = json_object_get(result);
-	answer_failed = failed;
-}
-
-/* Prepares a call; arguments as name, value pairs that end with NULL. */
-static void
-prepare(const struct tool *tool, ...)
-{
-	struct json_object *arguments = json_object_new_object();
-	const char *name;
-	va_list list;
-
-	end_call();
-	va_start(list, tool);
-	while ((name = va_arg(list, const char *)) != NULL)
-		json_set_text(arguments, name, va_arg(list, const char *));
-	va_end(list);
-	run = tool_run_new(tool, &context, "call", arguments, finished, NULL, NULL);
-	json_object_put(arguments);
-	tool_run_prepare(run);
-}
-
-static void
-succeeds(void)
-{
-	if (answer == NULL)
-		tool_run_start(run);
-	assert_non_null(answer);
-	if (answer_failed)
-		fail_msg("%s", json_text(answer, NULL));
-	assert_true(json_member_boolean(answer, "success", false));
-}
-
-static void
-fails(const char *says)
-{
-	if (answer == NULL)
-		tool_run_start(run);
-	assert_non_null(answer);
-	assert_true(answer_failed);
-	if (strstr(json_member_text(answer, "error", ""), says) == NULL)
-		fail_msg("%s", json_text(answer, NULL));
-}
-
-static void
-replace(const char *name, const char *old, const char *new)
-{
-	prepare(&tool_patch, "path", name, "old_string", old, "new_string", new, NULL);
-}
-
-static void
-patch(const char *text)
-{
-	prepare(&tool_patch, "mode", "patch", "patch", text, NULL);
-}
-
-static void
-write_file(const char *name, const char *content)
-{
-	prepare(&tool_write_file, "path", name, "content", content, NULL);
-}
+#include "tests/unit/edit_fixture.h"
 
 static void
 test_replace(void **state)
@@ -226,19 +13,19 @@ test_replace(void **state)
 	put("a.txt", "one\ntwo\nthree\n");
 	assert_int_equal(chmod(at("a.txt"), 0755), 0);
 	replace("a.txt", "two", "2");
-	assert_int_equal(run->permission.verdict, TOOL_ASK);
-	assert_string_equal(run->card.title, "Edit a.txt");
-	assert_int_equal(run->card.locations[0].line, 2);
-	assert_string_equal(run->card.contents.items[0].old_text, "one\ntwo\nthree\n");
-	assert_string_equal(run->card.contents.items[0].new_text, "one\n2\nthree\n");
-	assert_string_equal(run->permission.paths[0], at("a.txt"));
-	assert_non_null(strstr(run->permission.grant_label, folder));
+	assert_int_equal(session.run->permission.verdict, TOOL_ASK);
+	assert_string_equal(session.run->card.title, "Edit a.txt");
+	assert_int_equal(session.run->card.locations[0].line, 2);
+	assert_string_equal(session.run->card.contents.items[0].old_text, "one\ntwo\nthree\n");
+	assert_string_equal(session.run->card.contents.items[0].new_text, "one\n2\nthree\n");
+	assert_string_equal(session.run->permission.paths[0], at("a.txt"));
+	assert_non_null(strstr(session.run->permission.grant_label, session.cwd));
 	holds("a.txt", "one\ntwo\nthree\n");
 	succeeds();
 	holds("a.txt", "one\n2\nthree\n");
-	assert_string_equal(json_member_text(answer, "diff", ""),
+	assert_string_equal(json_member_text(session.result, "diff", ""),
 	    "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n");
-	assert_true(run->shown.items[0].is_diff);
+	assert_true(session.run->shown.items[0].is_diff);
 	{
 		struct stat status;
 
@@ -271,60 +58,8 @@ test_replace_faults(void **state)
 	put("done.txt", "value = 42;\n");
 	replace("done.txt", "value = 41;", "value = 42;");
 	succeeds();
-	assert_true(json_member_boolean(answer, "no_change", false));
+	assert_true(json_member_boolean(session.result, "no_change", false));
 	holds("done.txt", "value = 42;\n");
-}
-
-static void
-test_encodings(void **state)
-{
-	(void)state;
-	put("bom.txt", "\xef\xbb\xbfhello\n\xe4\xb8\xad\xe6\x96\x87\n");
-	replace("bom.txt", "hello\n", "bye\n");
-	succeeds();
-	holds("bom.txt", "\xef\xbb\xbf"
-			 "bye\n\xe4\xb8\xad\xe6\x96\x87\n");
-	seen("bom.txt", true);
-	write_file("bom.txt", "all new\n");
-	succeeds();
-	holds("bom.txt", "\xef\xbb\xbf"
-			 "all new\n");
-	put_bytes("wide.txt", "\xff\xfeh\0i\0", 6);
-	replace("wide.txt", "hi", "ho");
-	fails("UTF-16");
-	put("latin.txt", "caf\xe9\n");
-	replace("latin.txt", "caf", "tea");
-	fails("not UTF-8");
-	holds("latin.txt", "caf\xe9\n");
-	put("middle.txt", "a\xef\xbb\xbf"
-			  "b\nc\n");
-	replace("middle.txt", "c", "d");
-	succeeds();
-	holds("middle.txt", "a\xef\xbb\xbf"
-			    "b\nd\n");
-}
-
-static void
-test_line_ends(void **state)
-{
-	(void)state;
-	put("crlf.txt", "a = 1\r\nb = 2\r\nc = 3\r\n");
-	replace("crlf.txt", "a = 1\nb = 2", "a = 1\nb = 22");
-	succeeds();
-	holds("crlf.txt", "a = 1\r\nb = 22\r\nc = 3\r\n");
-	patch("*** Begin Patch\n*** Update File: crlf.txt\n a = 1\n-b = 22\n+b = 2\n+x = 0\n"
-	      "*** End Patch\n");
-	succeeds();
-	holds("crlf.txt", "a = 1\r\nb = 2\r\nx = 0\r\nc = 3\r\n");
-	seen("crlf.txt", true);
-	write_file("crlf.txt", "p\nq\n");
-	succeeds();
-	holds("crlf.txt", "p\r\nq\r\n");
-	put("mixed.txt", "a\nb\r\nc\n");
-	seen("mixed.txt", true);
-	write_file("mixed.txt", "p\nq");
-	succeeds();
-	holds("mixed.txt", "p\nq");
 }
 
 static void
@@ -352,166 +87,6 @@ test_final_newline(void **state)
 }
 
 static void
-test_stale(void **state)
-{
-	(void)state;
-	put("x", "old\n");
-	write_file("x", "new\n");
-	fails("not read in this session");
-	holds("x", "old\n");
-	seen("x", true);
-	put("x", "old\nmore\n");
-	write_file("x", "new\n");
-	fails("changed by something else");
-	replace("x", "more", "MORE");
-	succeeds();
-	assert_non_null(json_member_string(answer, "_warning"));
-	holds("x", "old\nMORE\n");
-	/* What was appended has still not been read. */
-	write_file("x", "new\n");
-	fails("changed by something else");
-	seen("x", true);
-	write_file("x", "new\n");
-	succeeds();
-	write_file("x", "newer\n");
-	succeeds();
-	replace("x", "newer", "newest");
-	succeeds();
-	write_file("x", "last\n");
-	succeeds();
-	holds("x", "last\n");
-	put("empty", "");
-	write_file("empty", "x");
-	succeeds();
-}
-
-static void
-test_changed_while_asking(void **state)
-{
-	(void)state;
-	put("x", "old\n");
-	replace("x", "old", "new");
-	put("x", "odd\n");
-	fails("in the meantime");
-	holds("x", "odd\n");
-	write_file("fresh", "a");
-	put("fresh", "b");
-	fails("in the meantime");
-	holds("fresh", "b");
-}
-
-static void
-test_write(void **state)
-{
-	(void)state;
-	write_file("d/e/f.txt", "");
-	assert_string_equal(run->card.title, "Write d/e/f.txt");
-	assert_null(run->card.contents.items[0].old_text);
-	succeeds();
-	holds("d/e/f.txt", "");
-	assert_true(json_member_boolean(answer, "dirs_created", false));
-	write_file("numbers.txt", "1|a\n2|b\n3|c\n");
-	fails("line numbers");
-	assert_false(exists("numbers.txt"));
-	prepare(&tool_write_file, "path", "x", NULL);
-	fails("\"content\" is missing");
-	write_file("bad.json", "{\"a\": 1");
-	succeeds();
-	assert_string_equal(
-	    json_member_text(json_member_object(answer, "lint"), "status", ""), "error");
-	write_file("bad.json", "{\"a\": 1");
-	succeeds();
-	assert_true(json_member_boolean(answer, "no_change", false));
-}
-
-static void
-test_permission(void **state)
-{
-	char grant[128];
-
-	(void)state;
-	put("a.txt", "one\n");
-	context.mode = SESSION_MODE_PLAN;
-	replace("a.txt", "one", "1");
-	assert_int_equal(run->permission.verdict, TOOL_REFUSED);
-	fails("plan mode");
-	context.mode = SESSION_MODE_ACCEPT_EDITS;
-	replace("a.txt", "one", "1");
-	assert_int_equal(run->permission.verdict, TOOL_ALLOWED);
-	write_file("/var/lib/elsewhere.txt", "x");
-	assert_int_equal(run->permission.verdict, TOOL_ASK);
-	assert_string_equal(run->permission.grant, "edit:/var/lib");
-	context.mode = SESSION_MODE_DONT_ASK;
-	write_file("/var/lib/elsewhere.txt", "x");
-	assert_int_equal(run->permission.verdict, TOOL_ALLOWED);
-	write_file(".env", "x");
-	assert_int_equal(run->permission.verdict, TOOL_ASK);
-	assert_null(run->permission.grant);
-	assert_non_null(run->permission.reason);
-	assert_int_equal(mkdir(at(".git"), 0700), 0);
-	patch("*** Update File: a.txt\n-one\n+1\n*** Add File: .git/config\n+x\n");
-	assert_int_equal(run->permission.verdict, TOOL_ASK);
-	assert_int_equal(run->permission.path_count, 2);
-	assert_null(run->permission.grant);
-	context.mode = SESSION_MODE_DEFAULT;
-	replace("a.txt", "one", "1");
-	assert_int_equal(run->permission.verdict, TOOL_ASK);
-	(void)snprintf(grant, sizeof grant, "edit:%s", folder);
-	assert_string_equal(run->permission.grant, grant);
-	grants_add(context.grants, grant);
-	replace("a.txt", "one", "1");
-	assert_int_equal(run->permission.verdict, TOOL_ALLOWED);
-	write_file(".env", "x");
-	assert_int_equal(run->permission.verdict, TOOL_ASK);
-	grants_refuse(context.grants, run->permission.question);
-	write_file(".env", "x");
-	assert_int_equal(run->permission.verdict, TOOL_REFUSED);
-	patch("*** Update File: a.txt\n-one\n+1\n*** Add File: .env\n+x\n");
-	assert_int_equal(run->permission.verdict, TOOL_REFUSED);
-	write_file("/etc/passwd", "x");
-	fails("may not be written");
-}
-
-static void
-test_links(void **state)
-{
-	char target[128];
-
-	(void)state;
-	put("real.txt", "one\n");
-	assert_int_equal(symlink("real.txt", at("link.txt")), 0);
-	replace("link.txt", "one", "1");
-	assert_string_equal(run->permission.paths[0], at("real.txt"));
-	succeeds();
-	holds("real.txt", "1\n");
-	{
-		struct stat status;
-
-		assert_int_equal(lstat(at("link.txt"), &status), 0);
-		assert_true(S_ISLNK(status.st_mode));
-	}
-	/* A harmless name that leads to keys. */
-	context.mode = SESSION_MODE_DONT_ASK;
-	(void)snprintf(target, sizeof target, "%s/.ssh", base);
-	assert_int_equal(mkdir(target, 0700), 0);
-	(void)snprintf(target, sizeof target, "%s/.ssh/config", base);
-	assert_int_equal(symlink(target, at("notes.txt")), 0);
-	write_file("notes.txt", "x");
-	if (answer == NULL)
-		assert_int_not_equal(run->permission.verdict, TOOL_ALLOWED);
-	/* A link put in after the question leads nowhere. */
-	assert_int_equal(mkdir(at("sub"), 0700), 0);
-	write_file("sub/f", "x");
-	assert_int_equal(rmdir(at("sub")), 0);
-	assert_int_equal(symlink(base, at("sub")), 0);
-	fails("link");
-	(void)snprintf(target, sizeof target, "%s/f", base);
-	assert_int_equal(access(target, F_OK), -1);
-	patch("*** Delete File: link.txt\n");
-	fails("symbolic link");
-}
-
-static void
 test_patch_all_or_nothing(void **state)
 {
 	(void)state;
@@ -522,8 +97,8 @@ test_patch_all_or_nothing(void **state)
 	    "*** Begin Patch\n*** Add File: new.txt\n+n\n*** Update File: a.txt\n-a1\n+A1\n"
 	    "*** Delete File: b.txt\n*** Update File: c.txt\n@@\n-absent\n+x\n*** End Patch\n");
 	fails("no files were modified");
-	assert_non_null(
-	    strstr(json_member_text(answer, "error", ""), "c.txt, hunk 1 (\"-absent\")"));
+	assert_non_null(strstr(
+	    json_member_text(session.result, "error", ""), "c.txt, hunk 1 (\"-absent\")"));
 	assert_false(exists("new.txt"));
 	holds("a.txt", "a1\na2\n");
 	holds("b.txt", "b\n");
@@ -562,8 +137,8 @@ test_patch_operations(void **state)
 	      "-one\n+1\n@@\n-three\n+3\n*** Update File: a.txt\n-two\n+2\n*** Delete File: "
 	      "b.txt\n"
 	      "*** Move File: c.sh -> d/c.sh\n*** End Patch\n");
-	assert_int_equal(run->permission.path_count, 5);
-	assert_int_equal(run->card.contents.count, 5);
+	assert_int_equal(session.run->permission.path_count, 5);
+	assert_int_equal(session.run->card.contents.count, 5);
 	succeeds();
 	holds("a.txt", "1\n2\n3\n");
 	holds("d/new.txt", "n1\n\nn3\n");
@@ -573,11 +148,11 @@ test_patch_operations(void **state)
 	assert_int_equal(stat(at("d/c.sh"), &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0750);
 	assert_int_equal(
-	    json_object_array_length(json_member_array(answer, "files_created")), 2);
+	    json_object_array_length(json_member_array(session.result, "files_created")), 2);
 	assert_int_equal(
-	    json_object_array_length(json_member_array(answer, "files_deleted")), 2);
+	    json_object_array_length(json_member_array(session.result, "files_deleted")), 2);
 	assert_int_equal(
-	    json_object_array_length(json_member_array(answer, "files_modified")), 1);
+	    json_object_array_length(json_member_array(session.result, "files_modified")), 1);
 }
 
 static void
@@ -624,20 +199,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(test_replace, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_replace_faults, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_encodings, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_line_ends, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_final_newline, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_stale, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_changed_while_asking, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_write, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_permission, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_patch_all_or_nothing, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_patch_operations, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_patch_places, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_patch_rollback, set_up, tear_down),
+	    EDIT_CASE(test_replace),
+	    EDIT_CASE(test_replace_faults),
+	    EDIT_CASE(test_final_newline),
+	    EDIT_CASE(test_patch_all_or_nothing),
+	    EDIT_CASE(test_patch_operations),
+	    EDIT_CASE(test_patch_places),
+	    EDIT_CASE(test_patch_rollback),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

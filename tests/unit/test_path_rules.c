@@ -3,52 +3,28 @@
  */
 #include <config.h>
 
-#include "worker/tools/grants.h"
 #include "worker/tools/path_rules.h"
-#include "worker/tools/tool.h"
 
-#include "common/alloc.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "tests/unit/tool_fixture.h"
 
 struct fixture {
-	char *base; /* links followed */
-	char *cwd, *home, *hermes;
-	const char *roots[1];
-	struct tool_context context;
+	struct tool_fixture tool;
+	char *home, *hermes;
 };
 
 static int
 set_up(void **state)
 {
-	char name[] = "/tmp/path-rules-XXXXXX";
 	struct fixture *fixture = xcalloc(1, sizeof *fixture);
 
 	unsetenv("TMPDIR");
-	assert_non_null(mkdtemp(name));
-	fixture->base = realpath(name, NULL);
-	fixture->cwd = xasprintf("%s/project", fixture->base);
-	fixture->home = xasprintf("%s/home", fixture->base);
-	fixture->hermes = xasprintf("%s/home/.hermes", fixture->base);
-	assert_int_equal(mkdir(fixture->cwd, 0700), 0);
+	tool_fixture_init(&fixture->tool, "project");
+	fixture->home = xasprintf("%s/home", fixture->tool.folder);
+	fixture->hermes = xasprintf("%s/home/.hermes", fixture->tool.folder);
 	assert_int_equal(mkdir(fixture->home, 0700), 0);
 	assert_int_equal(mkdir(fixture->hermes, 0700), 0);
-	fixture->roots[0] = fixture->cwd;
-	fixture->context.cwd = fixture->cwd;
-	fixture->context.roots = fixture->roots;
-	fixture->context.root_count = 1;
-	fixture->context.user_home = fixture->home;
-	fixture->context.home = fixture->hermes;
+	fixture->tool.context.user_home = fixture->home;
+	fixture->tool.context.home = fixture->hermes;
 	*state = fixture;
 	return 0;
 }
@@ -57,12 +33,8 @@ static int
 tear_down(void **state)
 {
 	struct fixture *fixture = *state;
-	char *command = xasprintf("rm -rf '%s'", fixture->base);
 
-	assert_int_equal(system(command), 0);
-	free(command);
-	free(fixture->base);
-	free(fixture->cwd);
+	tool_fixture_clear(&fixture->tool);
 	free(fixture->home);
 	free(fixture->hermes);
 	free(fixture);
@@ -73,7 +45,7 @@ static void
 resolve(struct fixture *fixture, const char *path, struct path_target *target)
 {
 	struct buffer error = BUFFER_EMPTY;
-	int status = path_rules_resolve(&fixture->context, path, target, &error);
+	int status = path_rules_resolve(&fixture->tool.context, path, target, &error);
 
 	if (status != 0)
 		print_error("%s: %s\n", path, buffer_text(&error));
@@ -86,7 +58,7 @@ static void
 leads_to(struct fixture *fixture, const char *path, const char *expected)
 {
 	struct path_target target;
-	char *full = xasprintf("%s%s", fixture->base, expected);
+	char *full = xasprintf("%s%s", fixture->tool.folder, expected);
 
 	resolve(fixture, path, &target);
 	assert_string_equal(target.real, full);
@@ -105,15 +77,6 @@ flags_of(struct fixture *fixture, const char *path)
 	assert_true((flags != 0) == (target.label != NULL));
 	path_target_clear(&target);
 	return flags;
-}
-
-static void
-link_to(struct fixture *fixture, const char *target, const char *name)
-{
-	char *path = xasprintf("%s/%s", fixture->cwd, name);
-
-	assert_int_equal(symlink(target, path), 0);
-	free(path);
 }
 
 static void
@@ -138,9 +101,9 @@ test_links(void **state)
 	struct fixture *fixture = *state;
 	struct path_target target;
 
-	link_to(fixture, "../home", "out");
-	link_to(fixture, "out/deep", "dangling");
-	link_to(fixture, "/nowhere/at/all", "absolute");
+	tool_fixture_link(&fixture->tool, "../home", "out");
+	tool_fixture_link(&fixture->tool, "out/deep", "dangling");
+	tool_fixture_link(&fixture->tool, "/nowhere/at/all", "absolute");
 	leads_to(fixture, "out/f", "/home/f");
 	leads_to(fixture, "out/new/f", "/home/new/f");
 	leads_to(fixture, "dangling/f", "/home/deep/f");
@@ -158,9 +121,10 @@ test_link_loop(void **state)
 	struct buffer error = BUFFER_EMPTY;
 	struct path_target target;
 
-	link_to(fixture, "two", "one");
-	link_to(fixture, "one", "two");
-	assert_int_equal(path_rules_resolve(&fixture->context, "one/f", &target, &error), -1);
+	tool_fixture_link(&fixture->tool, "two", "one");
+	tool_fixture_link(&fixture->tool, "one", "two");
+	assert_int_equal(
+	    path_rules_resolve(&fixture->tool.context, "one/f", &target, &error), -1);
 	assert_non_null(strstr(buffer_text(&error), "one/f"));
 	assert_null(target.real);
 	buffer_free(&error);
@@ -177,8 +141,9 @@ test_too_long(void **state)
 	for (i = 0; i < 3000; i++)
 		buffer_append_text(&path, "ab/");
 	assert_int_equal(
-	    path_rules_resolve(&fixture->context, buffer_text(&path), &target, &error), -1);
-	assert_int_equal(path_rules_resolve(&fixture->context, "", &target, &error), -1);
+	    path_rules_resolve(&fixture->tool.context, buffer_text(&path), &target, &error),
+	    -1);
+	assert_int_equal(path_rules_resolve(&fixture->tool.context, "", &target, &error), -1);
 	buffer_free(&path);
 	buffer_free(&error);
 }
@@ -190,19 +155,34 @@ test_inside(void **state)
 
 	/* The fixture lies below /tmp, so another TMPDIR shows what the roots alone cover. */
 	setenv("TMPDIR", "/var/tmp", 1);
-	assert_true(path_rules_inside(&fixture->context, fixture->cwd));
-	assert_false(path_rules_inside(&fixture->context, fixture->home));
-	assert_false(path_rules_inside(&fixture->context, fixture->base));
-	assert_true(path_rules_inside(&fixture->context, "/var/tmp/x"));
+	assert_true(path_rules_inside(&fixture->tool.context, fixture->tool.cwd));
+	assert_false(path_rules_inside(&fixture->tool.context, fixture->home));
+	assert_false(path_rules_inside(&fixture->tool.context, fixture->tool.folder));
+	assert_true(path_rules_inside(&fixture->tool.context, "/var/tmp/x"));
 	setenv("TMPDIR", "/", 1);
-	assert_false(path_rules_inside(&fixture->context, "/usr"));
+	assert_false(path_rules_inside(&fixture->tool.context, "/usr"));
 	unsetenv("TMPDIR");
-	assert_true(path_rules_inside(&fixture->context, "/tmp/x"));
+	assert_true(path_rules_inside(&fixture->tool.context, "/tmp/x"));
 	assert_true(path_rules_below("/a/b", "/a/b/c"));
 	assert_false(path_rules_below("/a/b", "/a/bc"));
 	assert_true(path_rules_below("/", "/a"));
 	assert_true(path_rules_below("/a/", "/a"));
 }
+
+/* Asserts that each of these paths has the flag; `says` is what is wrong without it. */
+static void
+have_flag(struct fixture *fixture, const char *const *names, size_t count, unsigned flag,
+    const char *says)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if ((flags_of(fixture, names[i]) & flag) == 0)
+			fail_msg("%s %s", names[i], says);
+}
+
+#define HAVE_FLAG(fixture, names, flag, says)                                                  \
+	have_flag(fixture, names, sizeof names / sizeof *names, flag, says)
 
 static void
 test_sensitive(void **state)
@@ -213,11 +193,8 @@ test_sensitive(void **state)
 	    ".git-credentials", ".pgpass", "sub/.aws/credentials", "~/.aws/credentials",
 	    "~/.kube/config", "~/.docker/config.json", "~/.bashrc"};
 	struct fixture *fixture = *state;
-	size_t i;
 
-	for (i = 0; i < sizeof names / sizeof *names; i++)
-		if ((flags_of(fixture, names[i]) & PATH_SENSITIVE) == 0)
-			fail_msg("%s is not sensitive", names[i]);
+	HAVE_FLAG(fixture, names, PATH_SENSITIVE, "is not sensitive");
 	assert_int_equal(flags_of(fixture, "src/main.c"), 0);
 	assert_int_equal(flags_of(fixture, ".gitignore"), 0);
 	assert_int_equal(flags_of(fixture, ".github/workflows/a.yml"), 0);
@@ -233,11 +210,8 @@ test_never_read(void **state)
 	    "/proc/self/environ", "/proc/1/cmdline", "/proc/self/fd/0", "/dev/stdin",
 	    "/dev/zero", "/dev/urandom", "/proc/1/task/1/maps"};
 	struct fixture *fixture = *state;
-	size_t i;
 
-	for (i = 0; i < sizeof names / sizeof *names; i++)
-		if ((flags_of(fixture, names[i]) & PATH_UNREADABLE) == 0)
-			fail_msg("%s may be read", names[i]);
+	HAVE_FLAG(fixture, names, PATH_UNREADABLE, "may be read");
 	assert_int_equal(flags_of(fixture, "/proc/self/status") & PATH_UNREADABLE, 0);
 	assert_int_equal(flags_of(fixture, ".env.example") & PATH_UNREADABLE, 0);
 	assert_int_equal(flags_of(fixture, "auth.json") & PATH_UNREADABLE, 0);
@@ -252,11 +226,8 @@ test_never_written(void **state)
 	    "~/.hermes/config.yaml", "~/.hermes/state.db", "~/.hermes/state.db-wal",
 	    "~/.hermes/sessions/1.json", "~/.config/gh/hosts.yml"};
 	struct fixture *fixture = *state;
-	size_t i;
 
-	for (i = 0; i < sizeof names / sizeof *names; i++)
-		if ((flags_of(fixture, names[i]) & PATH_UNWRITABLE) == 0)
-			fail_msg("%s may be written", names[i]);
+	HAVE_FLAG(fixture, names, PATH_UNWRITABLE, "may be written");
 	assert_int_equal(flags_of(fixture, "~/.ssh/config") & PATH_UNWRITABLE, 0);
 	assert_int_equal(flags_of(fixture, ".npmrc") & PATH_UNWRITABLE, 0);
 	assert_int_equal(flags_of(fixture, "etc/passwd"), 0);
@@ -267,9 +238,9 @@ test_through_links(void **state)
 {
 	struct fixture *fixture = *state;
 
-	link_to(fixture, ".env", "harmless.txt");
-	link_to(fixture, "../home/.hermes", "state");
-	link_to(fixture, "plain.txt", "id_rsa");
+	tool_fixture_link(&fixture->tool, ".env", "harmless.txt");
+	tool_fixture_link(&fixture->tool, "../home/.hermes", "state");
+	tool_fixture_link(&fixture->tool, "plain.txt", "id_rsa");
 	assert_true((flags_of(fixture, "harmless.txt") & PATH_UNREADABLE) != 0);
 	assert_true((flags_of(fixture, "state/auth.json") & PATH_UNREADABLE) != 0);
 	/* The name as written counts as well. */
@@ -292,7 +263,7 @@ static void
 test_safe_root(void **state)
 {
 	struct fixture *fixture = *state;
-	char *list = xasprintf("/nowhere:%s/project/safe", fixture->base);
+	char *list = xasprintf("/nowhere:%s/project/safe", fixture->tool.folder);
 
 	setenv("HERMES_WRITE_SAFE_ROOT", list, 1);
 	assert_int_equal(flags_of(fixture, "safe/f"), 0);
@@ -306,64 +277,23 @@ test_shown(void **state)
 {
 	struct fixture *fixture = *state;
 	struct path_target target;
-	char *path = xasprintf("%s/a\xff\nb", fixture->cwd), *shown;
-	FILE *file = fopen(path, "w");
+	char *path = xasprintf("%s/a\xff\nb", fixture->tool.cwd), *shown;
 
-	assert_non_null(file);
-	fclose(file);
-	shown = path_rules_shown(&fixture->context, path);
+	scratch_put_text(path, "");
+	shown = path_rules_shown(&fixture->tool.context, path);
 	assert_string_equal(shown, "a\\xff\\x0ab");
 	/* What was shown can be used again. */
 	resolve(fixture, shown, &target);
 	assert_string_equal(target.real, path);
 	path_target_clear(&target);
 	free(shown);
-	shown = path_rules_shown(&fixture->context, fixture->cwd);
+	shown = path_rules_shown(&fixture->tool.context, fixture->tool.cwd);
 	assert_string_equal(shown, ".");
 	free(shown);
-	shown = path_rules_shown(&fixture->context, "/etc/hosts");
+	shown = path_rules_shown(&fixture->tool.context, "/etc/hosts");
 	assert_string_equal(shown, "/etc/hosts");
 	free(shown);
 	free(path);
-}
-
-static void
-test_grants(void **state)
-{
-	struct grants *grants = grants_new();
-
-	(void)state;
-	assert_false(grants_has(grants, "recursive delete"));
-	grants_add(grants, "recursive delete");
-	assert_true(grants_has(grants, "recursive delete"));
-	assert_false(grants_has(grants, "recursive"));
-	grants_add(grants, "edit:/a/b");
-	grants_add(grants, "edit:");
-	assert_true(grants_cover_edit(grants, "/a/b/c"));
-	assert_true(grants_cover_edit(grants, "/a/b"));
-	assert_false(grants_cover_edit(grants, "/a/bc"));
-	assert_false(grants_cover_edit(grants, "/x"));
-	grants_refuse(grants, "question");
-	assert_true(grants_refused(grants, "question"));
-	assert_false(grants_refused(grants, "other"));
-	assert_false(grants_refused(grants, NULL));
-	grants_free(grants);
-}
-
-static void
-test_denied_paths(void **state)
-{
-	struct grants *grants = grants_new();
-
-	(void)state;
-	grants_deny_path(grants, "/srv/src/main.c");
-	assert_true(grants_denied_in(grants, "sed -i s/a/b/ src/main.c"));
-	assert_true(grants_denied_in(grants, "cd src; echo x >main.c"));
-	assert_true(grants_denied_in(grants, "cat > '/srv/src/main.c' <<E"));
-	assert_false(grants_denied_in(grants, "cat domain.c main.cc"));
-	grants_forget_denied(grants);
-	assert_false(grants_denied_in(grants, "echo x >main.c"));
-	grants_free(grants);
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -384,8 +314,6 @@ main(void)
 	    CASE(test_instructions),
 	    CASE(test_safe_root),
 	    CASE(test_shown),
-	    cmocka_unit_test(test_grants),
-	    cmocka_unit_test(test_denied_paths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

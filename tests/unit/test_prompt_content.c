@@ -7,30 +7,17 @@
 #include "worker/agent/prompt_content.h"
 #include "worker/agent/prompt_file.h"
 
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/scratch.h"
 
-#include <cmocka.h>
-
-static char folder[] = "/tmp/hermes-test-XXXXXX";
+static char *folder;
 
 static void
 write_file(const char *name, const char *bytes, size_t length)
 {
-	char path[256];
-	int fd;
+	char *path = xasprintf("%s/%s", folder, name);
 
-	snprintf(path, sizeof path, "%s/%s", folder, name);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	assert_int_not_equal(fd, -1);
-	assert_int_equal(write(fd, bytes, length), length);
-	close(fd);
+	scratch_put(path, bytes, length);
+	free(path);
 }
 
 static int
@@ -39,8 +26,7 @@ set_up(void **state)
 	char path[256];
 
 	(void)state;
-	if (mkdtemp(folder) == NULL)
-		return -1;
+	folder = scratch_new();
 	write_file("a.txt", "one\ntwo\nthree\n", 14);
 	write_file("a.png", "\x89PNG\r\n\x1a\n\0", 9);
 	write_file("binary", "a\0b\0\0\0\xff", 7);
@@ -55,18 +41,11 @@ static int
 tear_down(void **state)
 {
 	static const char *const names[] = {
-	    "a.txt", "a.png", "binary", "latin", "pipe.txt", "big.txt"};
-	char path[256];
-	size_t i;
+	    "a.txt", "a.png", "binary", "latin", "pipe.txt", "big.txt", "sub", NULL};
 
 	(void)state;
-	for (i = 0; i < sizeof names / sizeof names[0]; i++) {
-		snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-		unlink(path);
-	}
-	snprintf(path, sizeof path, "%s/sub", folder);
-	rmdir(path);
-	return rmdir(folder);
+	scratch_remove_only(folder, names);
+	return 0;
 }
 
 /* The content as JSON text; NULL when refused, with the reason in `error`. */

@@ -8,14 +8,10 @@
 #include "worker/agent/request.h"
 #include "worker/tools/tool.h"
 #include "common/json_scan.h"
+#include "tests/unit/parsed_json.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define USER(text) "{\"role\":\"user\",\"content\":\"" text "\"}"
 #define ASSISTANT(text) "{\"role\":\"assistant\",\"content\":\"" text "\"}"
@@ -80,11 +76,9 @@ static struct conversation *
 conversation_of(const char *text)
 {
 	struct conversation *conversation = conversation_new(1);
-	const char *reason;
-	struct json_object *list = json_parse(text, strlen(text), &reason);
+	struct json_object *list = parsed_json(text);
 	size_t i;
 
-	assert_null(reason);
 	for (i = 0; i < json_object_array_length(list); i++)
 		conversation_append(conversation, json_object_array_get_idx(list, i));
 	json_object_put(list);
@@ -103,11 +97,9 @@ sorted(struct json_object *value)
 static void
 expect(struct json_object *list, const char *expected)
 {
-	const char *reason;
-	struct json_object *wanted = json_parse(expected, strlen(expected), &reason);
+	struct json_object *wanted = parsed_json(expected);
 	char *is = sorted(list), *should = sorted(wanted);
 
-	assert_null(reason);
 	assert_string_equal(is, should);
 	free(is);
 	free(should);

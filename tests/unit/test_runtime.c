@@ -6,64 +6,27 @@
 
 #include "worker/config/configuration.h"
 #include "worker/config/endpoint.h"
-#include "worker/config/provider_table.h"
 #include "worker/config/runtime.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/config_home.h"
 
 #define ROUTER_KEY "sk-or-v1-abcdef"
 #define OPENAI_KEY "sk-openai-abcdef"
 
 struct world {
-	char home[64];
-	char yaml[80], dotenv[80];
+	struct config_home home;
 	struct configuration *configuration;
 	struct runtime runtime;
 	struct buffer error;
 };
 
-static void
-clear_environment(void)
-{
-	static const char *const others[] = {"HERMES_MODEL", "HERMES_INFERENCE_PROVIDER",
-	    "CUSTOM_BASE_URL", "GROQ_API_KEY", "HERMES_API_TIMEOUT",
-	    "HERMES_API_CALL_STALE_TIMEOUT"};
-	const struct provider_row *rows;
-	size_t count, i, k;
-
-	rows = provider_table(&count);
-	for (i = 0; i < count; i++) {
-		for (k = 0; k < PROVIDER_KEYS_MAX && rows[i].keys[k] != NULL; k++)
-			unsetenv(rows[i].keys[k]);
-		if (rows[i].base_variable != NULL)
-			unsetenv(rows[i].base_variable);
-	}
-	for (i = 0; i < sizeof others / sizeof *others; i++)
-		unsetenv(others[i]);
-}
-
 static int
 make_world(void **state)
 {
-	struct world *world = calloc(1, sizeof *world);
+	struct world *world = xcalloc(1, sizeof *world);
 
-	strcpy(world->home, "/tmp/test-runtime-XXXXXX");
-	if (mkdtemp(world->home) == NULL)
-		return -1;
-	snprintf(world->yaml, sizeof world->yaml, "%s/config.yaml", world->home);
-	snprintf(world->dotenv, sizeof world->dotenv, "%s/.env", world->home);
-	clear_environment();
-	setenv("HERMES_HOME", world->home, 1);
+	config_home_init(&world->home, scratch_new());
+	config_home_enter(&world->home);
 	*state = world;
 	return 0;
 }
@@ -80,25 +43,15 @@ forget(struct world *world)
 static int
 remove_world(void **state)
 {
+	static const char *const names[] = {"config.yaml", ".env", NULL};
 	struct world *world = *state;
 
 	forget(world);
 	buffer_free(&world->error);
-	unlink(world->yaml);
-	unlink(world->dotenv);
-	assert_int_equal(rmdir(world->home), 0);
+	scratch_remove_only(world->home.folder, names);
+	config_home_clear(&world->home);
 	free(world);
 	return 0;
-}
-
-static void
-put(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
 }
 
 /* Loads these two files and resolves. */
@@ -107,8 +60,8 @@ resolve_as(struct world *world, const char *dotenv, const char *yaml, const char
     const char *model)
 {
 	forget(world);
-	put(world->dotenv, dotenv);
-	put(world->yaml, yaml);
+	scratch_put_text(world->home.dotenv, dotenv);
+	scratch_put_text(world->home.yaml, yaml);
 	world->configuration = configuration_load();
 	return runtime_resolve(
 	    world->configuration, provider, model, &world->runtime, &world->error);
@@ -147,9 +100,9 @@ test_nothing_configured(void **state)
 
 	assert_int_equal(resolve(world, "", ""), -1);
 	expect_error(world, "No model provider is configured");
-	expect_error(world, world->dotenv);
+	expect_error(world, world->home.dotenv);
 	expect_error(world, "hermes-acp --setup");
-	unlink(world->yaml);
+	unlink(world->home.yaml);
 	forget(world);
 	world->configuration = configuration_load();
 	assert_int_equal(
@@ -440,7 +393,7 @@ test_configuration_values(void **state)
 	    "a file file $HOME ${TEST_MISSING}|");
 	assert_string_equal(configuration_variable(configuration, "TEST_OUTER"), "file");
 	assert_null(configuration_variable(configuration, "TEST_EMPTY"));
-	assert_string_equal(configuration_home(configuration), world->home);
+	assert_string_equal(configuration_home(configuration), world->home.folder);
 	assert_non_null(strstr(configuration_problems(configuration),
 	    "config.yaml line 9, key text: the variable TEST_MISSING is not set"));
 	assert_non_null(strstr(configuration_problems(configuration),
@@ -457,13 +410,13 @@ test_unreadable_files(void **state)
 	struct world *world = *state;
 
 	forget(world);
-	assert_int_equal(mkdir(world->yaml, 0700), 0);
+	assert_int_equal(mkdir(world->home.yaml, 0700), 0);
 	world->configuration = configuration_load();
 	assert_non_null(strstr(configuration_problems(world->configuration),
 	    "config.yaml: this is not a regular file"));
 	assert_int_equal(
 	    json_object_object_length(configuration_tree(world->configuration)), 0);
-	assert_int_equal(rmdir(world->yaml), 0);
+	assert_int_equal(rmdir(world->home.yaml), 0);
 }
 
 static void

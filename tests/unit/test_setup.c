@@ -4,25 +4,14 @@
 #include <config.h>
 
 #include "worker/config/check.h"
-#include "worker/config/provider_table.h"
 #include "worker/config/runtime.h"
 #include "worker/config/setup.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/config_home.h"
 
 struct world {
-	char parent[64], home[80];
-	char yaml[112], dotenv[112];
+	char *parent;
+	struct config_home home; /* in it, and not there at first */
 	char *output;
 	size_t output_length;
 };
@@ -30,25 +19,11 @@ struct world {
 static int
 make_world(void **state)
 {
-	struct world *world = calloc(1, sizeof *world);
-	const struct provider_row *rows;
-	size_t count, i, k;
+	struct world *world = xcalloc(1, sizeof *world);
 
-	strcpy(world->parent, "/tmp/test-setup-XXXXXX");
-	if (mkdtemp(world->parent) == NULL)
-		return -1;
-	snprintf(world->home, sizeof world->home, "%s/home", world->parent);
-	snprintf(world->yaml, sizeof world->yaml, "%s/config.yaml", world->home);
-	snprintf(world->dotenv, sizeof world->dotenv, "%s/.env", world->home);
-	setenv("HERMES_HOME", world->home, 1);
-	unsetenv("HERMES_MODEL");
-	rows = provider_table(&count);
-	for (i = 0; i < count; i++) {
-		for (k = 0; k < PROVIDER_KEYS_MAX && rows[i].keys[k] != NULL; k++)
-			unsetenv(rows[i].keys[k]);
-		if (rows[i].base_variable != NULL)
-			unsetenv(rows[i].base_variable);
-	}
+	world->parent = scratch_new();
+	config_home_init(&world->home, xasprintf("%s/home", world->parent));
+	config_home_enter(&world->home);
 	*state = world;
 	return 0;
 }
@@ -56,18 +31,13 @@ make_world(void **state)
 static int
 remove_world(void **state)
 {
-	static const char *const names[] = {
-	    "config.yaml", ".env", "config.yaml.lock", ".env.lock", "script.json"};
+	static const char *const names[] = {"home/config.yaml", "home/.env",
+	    "home/config.yaml.lock", "home/.env.lock", "home/script.json", "home", NULL};
 	struct world *world = *state;
-	char path[128];
-	size_t i;
 
-	for (i = 0; i < sizeof names / sizeof *names; i++) {
-		snprintf(path, sizeof path, "%s/%s", world->home, names[i]);
-		unlink(path);
-	}
-	rmdir(world->home);
-	assert_int_equal(rmdir(world->parent), 0);
+	scratch_remove_only(world->parent, names);
+	free(world->home.folder);
+	config_home_clear(&world->home);
 	free(world->output);
 	free(world);
 	return 0;
@@ -107,44 +77,20 @@ check(struct world *world, const char *program, const char *script)
 }
 
 static void
-expect_text(const char *path, const char *text)
-{
-	char bytes[1024] = "";
-	struct stat status;
-	FILE *file = fopen(path, "r");
-
-	assert_non_null(file);
-	bytes[fread(bytes, 1, sizeof bytes - 1, file)] = '\0';
-	fclose(file);
-	assert_string_equal(bytes, text);
-	assert_int_equal(stat(path, &status), 0);
-	assert_int_equal(status.st_mode & 0777, 0600);
-}
-
-static void
-put(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-	chmod(path, 0600);
-}
-
-static void
 test_provider(void **state)
 {
 	struct world *world = *state;
 
 	assert_int_equal(setup(world, "openrouter\nsk-or-v1-abcdefgh\nmaker/model\n"), 0);
-	expect_text(world->dotenv, "OPENROUTER_API_KEY=sk-or-v1-abcdefgh\n");
-	expect_text(world->yaml, "model:\n  provider: openrouter\n  default: maker/model\n");
+	config_home_holds(world->home.dotenv, "OPENROUTER_API_KEY=sk-or-v1-abcdefgh\n");
+	config_home_holds(
+	    world->home.yaml, "model:\n  provider: openrouter\n  default: maker/model\n");
 	assert_null(strstr(world->output, "sk-or-v1-abcdefgh"));
 	/* The first of the list; the key that is there stays. */
 	assert_int_equal(setup(world, "1\n\nother/model"), 0);
-	expect_text(world->dotenv, "OPENROUTER_API_KEY=sk-or-v1-abcdefgh\n");
-	expect_text(world->yaml, "model:\n  provider: openrouter\n  default: other/model\n");
+	config_home_holds(world->home.dotenv, "OPENROUTER_API_KEY=sk-or-v1-abcdefgh\n");
+	config_home_holds(
+	    world->home.yaml, "model:\n  provider: openrouter\n  default: other/model\n");
 }
 
 static void
@@ -157,7 +103,7 @@ test_custom(void **state)
 
 	assert_int_equal(
 	    setup(world, "custom\nftp://x\nhttp://127.0.0.1:9/v1/\nlocal-key\nmock\n"), 0);
-	expect_text(world->dotenv, "CUSTOM_API_KEY=local-key\n");
+	config_home_holds(world->home.dotenv, "CUSTOM_API_KEY=local-key\n");
 	configuration = configuration_load();
 	assert_int_equal(runtime_resolve(configuration, NULL, NULL, &runtime, &error), 0);
 	assert_string_equal(runtime.provider, "custom");
@@ -168,7 +114,8 @@ test_custom(void **state)
 	configuration_free(configuration);
 	/* Another provider takes nothing over. */
 	assert_int_equal(setup(world, "deepseek\nsk-deep\ndeepseek-chat\n"), 0);
-	expect_text(world->yaml, "model:\n  provider: deepseek\n  default: deepseek-chat\n");
+	config_home_holds(
+	    world->home.yaml, "model:\n  provider: deepseek\n  default: deepseek-chat\n");
 	buffer_free(&error);
 }
 
@@ -186,7 +133,7 @@ test_giving_up_writes_nothing(void **state)
 	for (i = 0; i < sizeof answers / sizeof *answers; i++) {
 		assert_int_equal(setup(world, answers[i]), 1);
 		assert_non_null(strstr(world->output, "nothing was stored"));
-		assert_int_equal(stat(world->home, &status), -1);
+		assert_int_equal(stat(world->home.folder, &status), -1);
 	}
 }
 
@@ -195,12 +142,12 @@ test_broken_file_first(void **state)
 {
 	struct world *world = *state;
 
-	assert_int_equal(mkdir(world->home, 0700), 0);
-	put(world->yaml, "a: b: c\n");
+	assert_int_equal(mkdir(world->home.folder, 0700), 0);
+	scratch_put_text(world->home.yaml, "a: b: c\n");
 	assert_int_equal(setup(world, "openrouter\nsk-or-v1-abcdefgh\nm\n"), 1);
 	assert_non_null(strstr(world->output, "config.yaml line 1: "));
-	expect_text(world->yaml, "a: b: c\n");
-	assert_int_equal(access(world->dotenv, F_OK), -1);
+	config_home_holds(world->home.yaml, "a: b: c\n");
+	assert_int_equal(access(world->home.dotenv, F_OK), -1);
 }
 
 static void
@@ -212,22 +159,22 @@ test_check(void **state)
 	assert_int_equal(check(world, "/bin/sh", NULL), 1);
 	assert_non_null(strstr(world->output, "problem  provider: No model provider"));
 	assert_non_null(strstr(world->output, "note     home: "));
-	assert_int_equal(mkdir(world->home, 0700), 0);
-	put(world->dotenv, "OPENROUTER_API_KEY=sk-or-v1-abcdefgh\n");
-	put(world->yaml, "model: m\n");
+	assert_int_equal(mkdir(world->home.folder, 0700), 0);
+	scratch_put_text(world->home.dotenv, "OPENROUTER_API_KEY=sk-or-v1-abcdefgh\n");
+	scratch_put_text(world->home.yaml, "model: m\n");
 	assert_int_equal(check(world, "/bin/sh", NULL), 0);
 	assert_non_null(strstr(world->output, "ok       provider: openrouter (model m, "));
 	assert_null(strstr(world->output, "sk-or-v1-abcdefgh"));
-	put(world->yaml, "model: m\nterminal:\n  timeout: abc\n");
+	scratch_put_text(world->home.yaml, "model: m\nterminal:\n  timeout: abc\n");
 	assert_int_equal(check(world, "/nonexistent", NULL), 1);
 	assert_non_null(strstr(world->output, "config.yaml line 3, key terminal.timeout: "));
 	assert_non_null(strstr(world->output, "problem  worker: /nonexistent: "));
-	put(world->yaml, "");
-	put(world->dotenv, "");
-	snprintf(script, sizeof script, "%s/script.json", world->home);
-	put(script, "{}");
+	scratch_put_text(world->home.yaml, "");
+	scratch_put_text(world->home.dotenv, "");
+	snprintf(script, sizeof script, "%s/script.json", world->home.folder);
+	scratch_put_text(script, "{}");
 	assert_int_equal(check(world, "/bin/sh", script), 0);
-	put(script, "{,}");
+	scratch_put_text(script, "{,}");
 	assert_int_equal(check(world, "/bin/sh", script), 1);
 	assert_non_null(strstr(world->output, "is not JSON"));
 }

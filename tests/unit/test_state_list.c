@@ -3,32 +3,11 @@
  */
 #include <config.h>
 
-#include "tests/unit/state_fixture.h"
+#include "tests/unit/state_database.h"
 #include "worker/store/state_cursor.h"
 #include "worker/store/state_folder.h"
 #include "worker/store/state_list.h"
 #include "worker/store/state_preview.h"
-
-static struct state *database;
-static struct buffer error;
-
-static int
-set_up_database(void **state)
-{
-	if (set_up(state) == -1)
-		return -1;
-	database = opened();
-	buffer_clear(&error);
-	return 0;
-}
-
-static int
-tear_down_database(void **state)
-{
-	state_free(database);
-	buffer_free(&error);
-	return tear_down(state);
-}
 
 static struct json_object *
 list(const char *cwd, const char *cursor)
@@ -320,21 +299,19 @@ test_many_sessions(void **state)
 	json_object_put(page);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_database, tear_down_database)
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_what_is_shown),
-	    TEST(test_entries),
-	    TEST(test_preview_skips),
-	    TEST(test_folders),
-	    TEST(test_pages),
-	    TEST(test_exactly_one_page),
-	    TEST(test_wrong_cursors),
-	    TEST(test_cursor_round_trip),
-	    TEST(test_many_sessions),
+	    DATABASE_CASE(test_what_is_shown),
+	    DATABASE_CASE(test_entries),
+	    DATABASE_CASE(test_preview_skips),
+	    DATABASE_CASE(test_folders),
+	    DATABASE_CASE(test_pages),
+	    DATABASE_CASE(test_exactly_one_page),
+	    DATABASE_CASE(test_wrong_cursors),
+	    DATABASE_CASE(test_cursor_round_trip),
+	    DATABASE_CASE(test_many_sessions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

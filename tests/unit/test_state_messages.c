@@ -4,42 +4,31 @@
  */
 #include <config.h>
 
-#include "tests/unit/state_fixture.h"
+#include "tests/unit/state_database.h"
 #include "worker/store/state_hash.h"
 #include "worker/store/state_json.h"
 #include "worker/store/state_messages.h"
 #include "worker/store/state_preview.h"
 #include "worker/store/state_session.h"
 
-static struct state *database;
 static double stamp;
 
 static int
 set_up_session(void **state)
 {
 	struct store_session_info info = {.session_id = "s", .cwd = "/w"};
-	struct buffer error = BUFFER_EMPTY;
 
-	if (set_up(state) == -1)
+	if (set_up_database(state) == -1)
 		return -1;
-	database = opened();
 	stamp = 0;
 	assert_int_equal(state_session_create(database, &info, &error), SQLITE_OK);
-	buffer_free(&error);
 	return 0;
-}
-
-static int
-tear_down_session(void **state)
-{
-	state_free(database);
-	return tear_down(state);
 }
 
 static int64_t
 append(const char *json)
 {
-	struct json_object *message = parsed(json);
+	struct json_object *message = parsed_json(json);
 	int64_t id = 0;
 
 	assert_int_equal(
@@ -62,7 +51,7 @@ static void
 message_is(struct json_object *messages, size_t index, const char *expected)
 {
 	struct json_object *message = json_copy(json_object_array_get_idx(messages, index));
-	struct json_object *wanted = parsed(expected);
+	struct json_object *wanted = parsed_json(expected);
 	struct buffer found = BUFFER_EMPTY, text = BUFFER_EMPTY;
 
 	assert_true(json_has(message, "_id"));
@@ -152,19 +141,28 @@ test_parts(void **state)
 	    "('integrity-check', 1)");
 }
 
+/* Stores a message of the user with these bytes, whatever they are. */
+static void
+append_bytes(const char *bytes, int length)
+{
+	struct json_object *message = json_object_new_object();
+	int64_t id;
+
+	json_set_text(message, "role", "user");
+	json_set(message, "content", json_object_new_string_len(bytes, length));
+	assert_int_equal(
+	    state_messages_append(database, "s", message, 0, &stamp, &id), SQLITE_OK);
+	json_object_put(message);
+}
+
 /* Text that only looks like a list must not come back as one. */
 static void
 test_text_that_looks_like_parts(void **state)
 {
-	struct json_object *message = json_object_new_object(), *messages;
-	int64_t id;
+	struct json_object *messages;
 
 	(void)state;
-	json_set_text(message, "role", "user");
-	json_set(message, "content", json_object_new_string_len("\0json:[1]", 9));
-	assert_int_equal(
-	    state_messages_append(database, "s", message, 0, &stamp, &id), SQLITE_OK);
-	json_object_put(message);
+	append_bytes("\0json:[1]", 9);
 	messages = load();
 	message_is(messages, 0, "{\"role\": \"user\", \"content\": \"\xef\xbf\xbdjson:[1]\"}");
 	json_object_put(messages);
@@ -173,15 +171,10 @@ test_text_that_looks_like_parts(void **state)
 static void
 test_bytes_that_are_no_text(void **state)
 {
-	struct json_object *message = json_object_new_object(), *messages;
-	int64_t id;
+	struct json_object *messages;
 
 	(void)state;
-	json_set_text(message, "role", "user");
-	json_set(message, "content", json_object_new_string_len("a\xed\xa0\x80z", 5));
-	assert_int_equal(
-	    state_messages_append(database, "s", message, 0, &stamp, &id), SQLITE_OK);
-	json_object_put(message);
+	append_bytes("a\xed\xa0\x80z", 5);
 	messages = load();
 	assert_int_equal(json_object_array_length(messages), 1);
 	assert_non_null(
@@ -258,8 +251,9 @@ test_order_of_results(void **state)
 static void
 test_partial(void **state)
 {
-	struct json_object *message = parsed("{\"role\": \"assistant\", \"content\": \"Hel\", "
-					     "\"_display\": {\"id\": \"m1\"}}");
+	struct json_object *message =
+	    parsed_json("{\"role\": \"assistant\", \"content\": \"Hel\", "
+			"\"_display\": {\"id\": \"m1\"}}");
 	struct json_object *messages;
 	int64_t id, last;
 	bool partial;
@@ -295,8 +289,8 @@ test_partial(void **state)
 static void
 test_commit_tail(void **state)
 {
-	struct json_object *message =
-	    parsed("{\"role\": \"assistant\", \"content\": \"One \", \"reasoning\": \"r\"}");
+	struct json_object *message = parsed_json(
+	    "{\"role\": \"assistant\", \"content\": \"One \", \"reasoning\": \"r\"}");
 	struct json_object *messages;
 	int64_t id;
 
@@ -345,8 +339,8 @@ static void
 test_json_form(void **state)
 {
 	struct json_object *object =
-	    parsed("{\"a\":[1,2.5,true,null,{}],\"b\\\"\":\"\\u0001\\n\\t/"
-		   "\\u007f\xe2\x82\xac\xf0\x9f\x98\x80\",\"c\":[]}");
+	    parsed_json("{\"a\":[1,2.5,true,null,{}],\"b\\\"\":\"\\u0001\\n\\t/"
+			"\\u007f\xe2\x82\xac\xf0\x9f\x98\x80\",\"c\":[]}");
 	struct buffer text = BUFFER_EMPTY;
 
 	(void)state;
@@ -380,7 +374,7 @@ test_hash(void **state)
 	    hash, "31eba51c313a5c08226adf18d4a359cfdfd8d2e816b13f4af952f7ea6584dcfb");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_session, tear_down_session)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_session, tear_down_database)
 
 int
 main(void)

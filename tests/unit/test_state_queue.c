@@ -4,41 +4,19 @@
  */
 #include <config.h>
 
-#include "tests/unit/state_fixture.h"
+#include "tests/unit/state_jobs.h"
 #include "worker/store/state_messages.h"
 #include "worker/store/state_session.h"
 
-#include <event2/event.h>
 #include <signal.h>
 
-static struct event_base *base;
-static struct state *database;
-static struct state_queue *queue;
-static struct buffer ends; /* what the callbacks were told, in order */
-static int last_code;
 static int64_t last_beat, longest_gap;
 
 static int
 set_up_queue(void **state)
 {
-	if (set_up(state) == -1)
-		return -1;
-	base = event_base_new();
-	database = state_new(home);
-	queue = state_queue_new(base, database);
-	buffer_clear(&ends);
 	last_beat = longest_gap = 0;
-	return 0;
-}
-
-static int
-tear_down_queue(void **state)
-{
-	state_queue_free(queue);
-	state_free(database);
-	event_base_free(base);
-	buffer_free(&ends);
-	return tear_down(state);
+	return set_up_jobs(state);
 }
 
 static int
@@ -71,9 +49,9 @@ static void
 done(int code, const char *error, void *arg)
 {
 	last_code = code;
-	buffer_printf(&ends, "%s%s ", (const char *)arg, error != NULL ? "!" : "");
+	buffer_printf(&told, "%s%s ", (const char *)arg, error != NULL ? "!" : "");
 	if (error != NULL)
-		buffer_printf(&ends, "(%s) ", error);
+		buffer_printf(&told, "(%s) ", error);
 	if (state_queue_length(queue) == 0)
 		event_base_loopbreak(base);
 }
@@ -82,7 +60,7 @@ static void
 counted(int code, const char *error, void *arg)
 {
 	(void)error;
-	buffer_printf(&ends, "%d:%d ", code, (int)*(int64_t *)arg);
+	buffer_printf(&told, "%d:%d ", code, (int)*(int64_t *)arg);
 	if (state_queue_length(queue) == 0)
 		event_base_loopbreak(base);
 }
@@ -117,7 +95,7 @@ run_loop(void)
 static void
 add(state_job_run run, int64_t patience, const char *name)
 {
-	state_queue_write(queue, patience, run, done, (void *)(uintptr_t)name);
+	state_queue_write(queue, patience, run, done, text_arg(name));
 }
 
 static void
@@ -130,9 +108,9 @@ test_order(void **state)
 	state_queue_read(queue, STATE_PATIENCE_WRITE, count, counted, &found);
 	add(put, STATE_PATIENCE_WRITE, "b");
 	state_queue_read(queue, STATE_PATIENCE_WRITE, count, counted, &later);
-	assert_int_equal(ends.length, 0); /* nothing happens within the call */
+	assert_int_equal(told.length, 0); /* nothing happens within the call */
 	run_loop();
-	assert_string_equal(buffer_text(&ends), "a 0:1 b 0:2 ");
+	assert_string_equal(buffer_text(&told), "a 0:1 b 0:2 ");
 }
 
 static void
@@ -142,7 +120,7 @@ test_refusal_undoes(void **state)
 	add(refuse, STATE_PATIENCE_WRITE, "a");
 	add(put, STATE_PATIENCE_WRITE, "b");
 	run_loop();
-	assert_string_equal(buffer_text(&ends), "a! (not like this) b ");
+	assert_string_equal(buffer_text(&told), "a! (not like this) b ");
 	assert_string_equal(value("SELECT count(*) FROM state_meta WHERE value = 'here'"), "1");
 }
 
@@ -161,26 +139,26 @@ test_writes_share_a_transaction(void **state)
 	state_queue_read(queue, STATE_PATIENCE_WRITE, count, counted, &found);
 	add(put, STATE_PATIENCE_WRITE, "c");
 	run_loop();
-	assert_string_equal(buffer_text(&ends), "0 a b 0:3 c ");
+	assert_string_equal(buffer_text(&told), "0 a b 0:3 c ");
 	assert_int_equal(database->transaction, 3);
-	buffer_clear(&ends);
+	buffer_clear(&told);
 	add(put, STATE_PATIENCE_WRITE, "d");
 	add(refuse, STATE_PATIENCE_WRITE, "e");
 	add(put, STATE_PATIENCE_WRITE, "c");
 	add(put, STATE_PATIENCE_WRITE, "f");
 	run_loop();
-	assert_int_equal(strncmp(buffer_text(&ends), "d e! (not like this) c! (", 25), 0);
-	assert_string_equal(buffer_text(&ends) + ends.length - 2, "f ");
+	assert_int_equal(strncmp(buffer_text(&told), "d e! (not like this) c! (", 25), 0);
+	assert_string_equal(buffer_text(&told) + told.length - 2, "f ");
 	assert_string_equal(value("SELECT group_concat(key, '') FROM (SELECT key FROM "
 				  "state_meta WHERE value = 'here' ORDER BY key)"),
 	    "0abcdf");
-	buffer_clear(&ends);
+	buffer_clear(&told);
 	add(put, STATE_PATIENCE_WRITE, "g");
 	add(put, STATE_PATIENCE_WRITE, "h");
 	assert_int_equal(state_queue_finish(queue, 1000), 0);
 	assert_int_equal(
 	    database->transaction, 9); /* 3, the four and each of them, these two */
-	assert_string_equal(buffer_text(&ends), "g h ");
+	assert_string_equal(buffer_text(&told), "g h ");
 }
 
 static void
@@ -191,7 +169,7 @@ test_failure_is_named(void **state)
 	add(put, STATE_PATIENCE_WRITE, "a");
 	run_loop();
 	assert_int_equal(last_code & 0xff, SQLITE_CONSTRAINT);
-	assert_non_null(strstr(buffer_text(&ends), "state.db: UNIQUE constraint failed"));
+	assert_non_null(strstr(buffer_text(&told), "state.db: UNIQUE constraint failed"));
 }
 
 static void
@@ -213,7 +191,7 @@ test_lock_of_another(void **state)
 	run_loop();
 	took = monotonic_ms() - start;
 	wait_for(pid);
-	assert_string_equal(buffer_text(&ends), "0 a b c d e ");
+	assert_string_equal(buffer_text(&told), "0 a b c d e ");
 	assert_true(took >= 2900 && took < 8000);
 	assert_true(longest_gap < 500); /* never waited for the lock itself */
 }
@@ -232,7 +210,7 @@ test_lock_at_the_opening(void **state)
 	add(put, STATE_PATIENCE_WRITE, "a");
 	run_loop();
 	wait_for(pid);
-	assert_string_equal(buffer_text(&ends), "a ");
+	assert_string_equal(buffer_text(&told), "a ");
 }
 
 static void
@@ -249,12 +227,12 @@ test_patience_ends(void **state)
 	run_loop();
 	assert_true(state_sql_is_busy(last_code));
 	assert_non_null(strstr(
-	    buffer_text(&ends), "state.db: another process has kept it locked for too long"));
-	buffer_clear(&ends);
+	    buffer_text(&told), "state.db: another process has kept it locked for too long"));
+	buffer_clear(&told);
 	add(put, STATE_PATIENCE_WRITE, "b");
 	run_loop();
 	wait_for(pid);
-	assert_string_equal(buffer_text(&ends), "b ");
+	assert_string_equal(buffer_text(&told), "b ");
 	assert_string_equal(value("SELECT count(*) FROM state_meta WHERE value = 'here'"), "1");
 }
 
@@ -276,7 +254,7 @@ test_finish(void **state)
 	assert_true(monotonic_ms() - start < 500);
 	assert_int_equal(state_queue_finish(queue, 5000), 0);
 	wait_for(pid);
-	assert_string_equal(buffer_text(&ends), "a b ");
+	assert_string_equal(buffer_text(&told), "a b ");
 }
 
 static void
@@ -287,7 +265,7 @@ test_dropped_jobs_are_told(void **state)
 	state_queue_free(queue);
 	queue = state_queue_new(base, database);
 	assert_int_equal(last_code, SQLITE_ABORT);
-	assert_non_null(strstr(buffer_text(&ends), "a! (the program ended"));
+	assert_non_null(strstr(buffer_text(&told), "a! (the program ended"));
 }
 
 static int
@@ -311,11 +289,11 @@ test_full_disk(void **state)
 	run_loop();
 	assert_int_equal(last_code & 0xff, SQLITE_FULL);
 	assert_non_null(
-	    strstr(buffer_text(&ends), "state.db: there is no space left on the disk"));
-	buffer_clear(&ends);
+	    strstr(buffer_text(&told), "state.db: there is no space left on the disk"));
+	buffer_clear(&told);
 	add(put, STATE_PATIENCE_WRITE, "c");
 	run_loop();
-	assert_string_equal(buffer_text(&ends), "c ");
+	assert_string_equal(buffer_text(&told), "c ");
 }
 
 /* Writes messages for ever and says each number once it has lasted. */
@@ -324,7 +302,7 @@ write_messages(int out)
 {
 	struct store_session_info info = {.session_id = "s", .cwd = "/w"};
 	struct json_object *message =
-	    parsed("{\"role\": \"user\", \"content\": \"some text\"}");
+	    parsed_json("{\"role\": \"user\", \"content\": \"some text\"}");
 	struct buffer error = BUFFER_EMPTY;
 	struct state *one = state_new(home);
 	double stamp = 0;
@@ -404,7 +382,7 @@ test_many_writers(void **state)
 		if (fork() != 0)
 			continue;
 		one = state_new(home);
-		message = parsed("{\"role\": \"user\", \"content\": \"some text\"}");
+		message = parsed_json("{\"role\": \"user\", \"content\": \"some text\"}");
 		(void)snprintf(id_text, sizeof id_text, "s%d", i);
 		info.session_id = id_text;
 		for (n = 0; n < 25;) {
@@ -441,7 +419,7 @@ test_many_writers(void **state)
 	assert_string_equal(value("PRAGMA integrity_check"), "ok");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_queue, tear_down_queue)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_queue, tear_down_jobs)
 
 int
 main(void)

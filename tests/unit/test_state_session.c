@@ -4,7 +4,7 @@
  */
 #include <config.h>
 
-#include "tests/unit/state_fixture.h"
+#include "tests/unit/state_database.h"
 #include "worker/store/state_fork.h"
 #include "worker/store/state_lease.h"
 #include "worker/store/state_messages.h"
@@ -13,29 +13,8 @@
 #include "worker/store/state_usage.h"
 
 #include <signal.h>
-#include <sys/wait.h>
 
-static struct state *database;
-static struct buffer error;
 static double stamp;
-
-static int
-set_up_database(void **state)
-{
-	if (set_up(state) == -1)
-		return -1;
-	database = opened();
-	buffer_clear(&error);
-	return 0;
-}
-
-static int
-tear_down_database(void **state)
-{
-	state_free(database);
-	buffer_free(&error);
-	return tear_down(state);
-}
 
 static void
 create(const char *id)
@@ -48,7 +27,7 @@ create(const char *id)
 	    .api_mode = "chat_completions",
 	    .system_prompt = "Be good."};
 
-	info.config = parsed("{\"mode\": \"plan\"}");
+	info.config = parsed_json("{\"mode\": \"plan\"}");
 	assert_int_equal(state_session_create(database, &info, &error), SQLITE_OK);
 	json_object_put(info.config);
 }
@@ -56,7 +35,7 @@ create(const char *id)
 static void
 say(const char *id, const char *json)
 {
-	struct json_object *message = parsed(json);
+	struct json_object *message = parsed_json(json);
 	int64_t row;
 
 	assert_int_equal(
@@ -162,7 +141,7 @@ test_update(void **state)
 	create("s");
 	sql("UPDATE sessions SET git_branch = 'main', model_config = json_set(model_config, "
 	    "'$._branched_from', 'p')");
-	info.config = parsed("{\"mode\": \"default\", \"effort\": \"high\"}");
+	info.config = parsed_json("{\"mode\": \"default\", \"effort\": \"high\"}");
 	assert_int_equal(state_session_update(database, &info), SQLITE_OK);
 	json_object_put(info.config);
 	assert_string_equal(
@@ -509,29 +488,27 @@ test_fork_refusals(void **state)
 	assert_string_equal(value("SELECT count(*) FROM sessions"), "1");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_database, tear_down_database)
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_create),
-	    TEST(test_create_completes),
-	    TEST(test_summed_up_session_is_refused),
-	    TEST(test_unknown_sessions),
-	    TEST(test_update),
-	    TEST(test_broken_config_is_replaced),
-	    TEST(test_end_and_reopen),
-	    TEST(test_titles),
-	    TEST(test_derived_titles),
-	    TEST(test_usage),
-	    TEST(test_leases),
-	    TEST(test_delete),
-	    TEST(test_delete_of_a_chain),
-	    TEST(test_delete_while_a_turn_runs),
-	    TEST(test_fork),
-	    TEST(test_fork_takes_whole_exchanges),
-	    TEST(test_fork_refusals),
+	    DATABASE_CASE(test_create),
+	    DATABASE_CASE(test_create_completes),
+	    DATABASE_CASE(test_summed_up_session_is_refused),
+	    DATABASE_CASE(test_unknown_sessions),
+	    DATABASE_CASE(test_update),
+	    DATABASE_CASE(test_broken_config_is_replaced),
+	    DATABASE_CASE(test_end_and_reopen),
+	    DATABASE_CASE(test_titles),
+	    DATABASE_CASE(test_derived_titles),
+	    DATABASE_CASE(test_usage),
+	    DATABASE_CASE(test_leases),
+	    DATABASE_CASE(test_delete),
+	    DATABASE_CASE(test_delete_of_a_chain),
+	    DATABASE_CASE(test_delete_while_a_turn_runs),
+	    DATABASE_CASE(test_fork),
+	    DATABASE_CASE(test_fork_takes_whole_exchanges),
+	    DATABASE_CASE(test_fork_refusals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

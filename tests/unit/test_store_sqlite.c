@@ -69,7 +69,7 @@ typedef void (*verb)(
 static void
 give(verb act, const char *name, const char *json)
 {
-	struct json_object *message = parsed(json);
+	struct json_object *message = parsed_json(json);
 
 	act(store, message, saved, (void *)(uintptr_t)name);
 	json_object_put(message);
@@ -357,7 +357,7 @@ limit_pages(const char *pragma)
 static void
 test_left_over(void **state)
 {
-	struct json_object *message = parsed(ANSWER("two"));
+	struct json_object *message = parsed_json(ANSWER("two"));
 	char *thoughts = xcalloc(1, 200001);
 
 	(void)state;
@@ -457,7 +457,7 @@ test_what_else_is_told(void **state)
 
 	(void)state;
 	user("one");
-	info.config = parsed("{\"mode\": \"plan\"}");
+	info.config = parsed_json("{\"mode\": \"plan\"}");
 	store_sqlite_describe(store, &info, saved, (void *)(uintptr_t) "d");
 	json_object_put(info.config);
 	store_sqlite_set_title(store, "Mine", "user", on_titled, &title);
@@ -474,18 +474,16 @@ test_what_else_is_told(void **state)
 static void
 test_notice(void **state)
 {
-	FILE *file = fopen(path, "w");
-	char *notice;
+	char *said;
 
 	(void)state;
-	fputs("This is no database.", file);
-	fclose(file);
+	scratch_put_text(path, "This is no database.");
 	user("one");
 	run_loop();
 	assert_string_equal(buffer_text(&told), "u");
-	notice = store_sqlite_notice(store);
-	assert_non_null(strstr(notice, "It was moved to"));
-	free(notice);
+	said = store_sqlite_notice(store);
+	assert_non_null(strstr(said, "It was moved to"));
+	free(said);
 	assert_null(store_sqlite_notice(store));
 }
 

@@ -9,6 +9,7 @@
 #include "common/buffer.h"
 #include "common/monotonic.h"
 #include "tests/lib/portable.h"
+#include "tests/unit/process_fixture.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -80,14 +81,6 @@ on_gone(void *arg)
 
 static const struct subprocess_callbacks callbacks = {on_output, on_exited, on_gone};
 
-static const char *
-guard_path(void)
-{
-	const char *path = getenv("HERMES_ACP_GUARD");
-
-	return path != NULL ? path : "./hermes-acp-guard";
-}
-
 static void
 start(struct seen *seen, const char *command, const char *input)
 {
@@ -107,28 +100,11 @@ start(struct seen *seen, const char *command, const char *input)
 	assert_non_null(seen->process);
 }
 
-static void
-on_time(evutil_socket_t fd, short what, void *arg)
-{
-	struct seen *seen = arg;
-
-	(void)fd;
-	(void)what;
-	event_base_loopbreak(seen->base);
-}
-
-/* Runs the loop until *flag or, without one, until the time is over. */
+/* Runs the loop until *flag, which must come in time, or without one until the time is over. */
 static void
 run_until(struct seen *seen, const bool *flag, int64_t limit)
 {
-	struct timeval wait = monotonic_interval(limit);
-	struct event *timer = event_new(seen->base, -1, 0, on_time, seen);
-
-	event_add(timer, &wait);
-	while ((flag == NULL || !*flag) && evtimer_pending(timer, NULL))
-		event_base_loop(seen->base, EVLOOP_ONCE);
-	event_free(timer);
-	assert_true(flag == NULL || *flag);
+	assert_true(run_loop_until(seen->base, flag, limit) == (flag != NULL));
 }
 
 static void
@@ -148,16 +124,6 @@ finish(struct seen *seen)
 	assert_int_equal(errno, ECHILD);
 	event_base_free(seen->base);
 	buffer_free(&seen->output);
-}
-
-/* True when a process whose command line holds `marker` lives. */
-static bool
-lives(const char *marker)
-{
-	char command[128];
-
-	snprintf(command, sizeof command, "pgrep -f '^%s' >/dev/null", marker);
-	return system(command) == 0;
 }
 
 static void

@@ -3,120 +3,46 @@
  */
 #include <config.h>
 
+#include "tests/lib/portable.h"
+#include "tests/unit/process_fixture.h"
+#include "tests/unit/tool_fixture.h"
 #include "worker/tools/shell_state.h"
 #include "worker/tools/tool_rows.h"
 
-#include "common/alloc.h"
-#include "common/buffer.h"
-#include "common/json.h"
-#include "common/monotonic.h"
-#include "common/utf8.h"
-#include "worker/tools/exit_meaning.h"
-#include "worker/tools/grants.h"
-#include "worker/tools/terminal_output.h"
-#include "tests/lib/portable.h"
-
-#include <event2/event.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 struct fixture {
-	char root[64];
-	char *cwd, *scratch;
-	const char *roots[1];
-	struct tool_context context;
-	struct tool_run *run;
-	struct json_object *result;
-	bool finished, failed;
-	unsigned progress;
+	struct tool_fixture tool;
+	char *scratch;
 	int64_t begun;
 };
-
-static void
-on_finished(struct tool_run *run, struct json_object *result, bool failed, void *arg)
-{
-	struct fixture *fixture = arg;
-
-	(void)run;
-	assert_false(fixture->finished);
-	fixture->finished = true;
-	fixture->failed = failed;
-	fixture->result = json_object_get(result);
-	event_base_loopbreak(fixture->context.base);
-}
-
-static void
-on_progress(struct tool_run *run, void *arg)
-{
-	struct fixture *fixture = arg;
-
-	assert_int_equal(run->shown.count, 1);
-	fixture->progress++;
-}
 
 static int
 set_up(void **state)
 {
 	struct fixture *fixture = xcalloc(1, sizeof *fixture);
-	struct tool_context *context = &fixture->context;
+	struct tool_context *context = &fixture->tool.context;
 
-	strcpy(fixture->root, "/tmp/test-terminal-XXXXXX");
-	assert_non_null(mkdtemp(fixture->root));
-	fixture->cwd = xasprintf("%s/a b ü $HOME 'q\" ;x", fixture->root);
-	fixture->scratch = xasprintf("%s/scratch", fixture->root);
-	assert_int_equal(mkdir(fixture->cwd, 0700), 0);
+	tool_fixture_init(&fixture->tool, "a b ü $HOME 'q\" ;x");
+	fixture->scratch = xasprintf("%s/scratch", fixture->tool.folder);
 	assert_int_equal(mkdir(fixture->scratch, 0700), 0);
-	fixture->roots[0] = fixture->cwd;
-	context->base = event_base_new();
-	context->session_id = "s-1";
-	context->cwd = fixture->cwd;
-	context->roots = fixture->roots;
-	context->root_count = 1;
-	context->home = "/nonexistent/.hermes";
-	context->user_home = "/nonexistent";
-	context->guard = getenv("HERMES_ACP_GUARD");
-	if (context->guard == NULL)
-		context->guard = "./hermes-acp-guard";
+	context->guard = guard_path();
 	context->scratch = fixture->scratch;
-	context->grants = grants_new();
 	context->shell = shell_state_new();
 	*state = fixture;
 	return 0;
-}
-
-static void
-clear_run(struct fixture *fixture)
-{
-	tool_run_free(fixture->run);
-	json_object_put(fixture->result);
-	fixture->run = NULL;
-	fixture->result = NULL;
 }
 
 static int
 tear_down(void **state)
 {
 	struct fixture *fixture = *state;
-	char *command = xasprintf("rm -rf '%s'", fixture->root);
 
-	clear_run(fixture);
-	shell_state_free(fixture->context.shell);
-	event_base_dispatch(fixture->context.base);
-	event_base_free(fixture->context.base);
-	grants_free(fixture->context.grants);
-	json_object_put(fixture->context.config);
-	assert_int_equal(system(command), 0);
-	free(command);
-	free(fixture->cwd);
+	tool_fixture_forget_run(&fixture->tool);
+	shell_state_free(fixture->tool.context.shell);
+	event_base_dispatch(fixture->tool.context.base);
+	json_object_put(fixture->tool.context.config);
+	tool_fixture_clear(&fixture->tool);
 	free(fixture->scratch);
 	free(fixture);
 	return 0;
@@ -125,38 +51,16 @@ tear_down(void **state)
 static void
 begin(struct fixture *fixture, struct json_object *arguments)
 {
-	clear_run(fixture);
-	fixture->finished = fixture->failed = false;
-	fixture->progress = 0;
 	fixture->begun = monotonic_ms();
-	fixture->run = tool_run_new(&tool_terminal, &fixture->context, "c1", arguments,
-	    on_finished, on_progress, fixture);
-	json_object_put(arguments);
-	tool_run_prepare(fixture->run);
-	if (!fixture->finished && fixture->run->permission.verdict != TOOL_REFUSED)
-		tool_run_start(fixture->run);
-}
-
-static void
-on_time(evutil_socket_t fd, short what, void *arg)
-{
-	struct fixture *fixture = arg;
-
-	(void)fd;
-	(void)what;
-	event_base_loopbreak(fixture->context.base);
+	tool_fixture_prepare(&fixture->tool, &tool_terminal, arguments);
+	if (!fixture->tool.finished && fixture->tool.run->permission.verdict != TOOL_REFUSED)
+		tool_run_start(fixture->tool.run);
 }
 
 static void
 run_loop(struct fixture *fixture, int64_t limit)
 {
-	struct timeval wait = monotonic_interval(limit);
-	struct event *timer = event_new(fixture->context.base, -1, 0, on_time, fixture);
-
-	event_add(timer, &wait);
-	while (!fixture->finished && evtimer_pending(timer, NULL))
-		event_base_loop(fixture->context.base, EVLOOP_ONCE);
-	event_free(timer);
+	run_loop_until(fixture->tool.context.base, &fixture->tool.finished, limit);
 }
 
 static struct json_object *
@@ -173,13 +77,13 @@ run(struct fixture *fixture, const char *command)
 {
 	begin(fixture, arguments_of(command));
 	run_loop(fixture, 10000);
-	assert_true(fixture->finished);
+	assert_true(fixture->tool.finished);
 }
 
 static const char *
 output(const struct fixture *fixture)
 {
-	return json_member_string(fixture->result, "output");
+	return json_member_string(fixture->tool.result, "output");
 }
 
 static int
@@ -187,17 +91,8 @@ exit_code(const struct fixture *fixture)
 {
 	int64_t code = -99;
 
-	json_member_integer(fixture->result, "exit_code", &code);
+	json_member_integer(fixture->tool.result, "exit_code", &code);
 	return (int)code;
-}
-
-static bool
-lives(const char *marker)
-{
-	char command[128];
-
-	snprintf(command, sizeof command, "pgrep -f '^%s' >/dev/null", marker);
-	return system(command) == 0;
 }
 
 static void
@@ -208,24 +103,24 @@ test_result(void **state)
 	run(fixture, "echo out; echo err >&2; exit 3");
 	assert_string_equal(output(fixture), "out\nerr\n");
 	assert_int_equal(exit_code(fixture), 3);
-	assert_true(fixture->failed);
-	assert_true(json_object_object_get_ex(fixture->result, "error", NULL));
-	assert_null(json_member(fixture->result, "error"));
-	assert_non_null(strstr(fixture->run->shown.items[0].text, "Exit code 3"));
-	assert_string_equal(fixture->run->card.title, "echo out; echo err >&2; exit 3");
-	assert_non_null(strstr(fixture->run->card.contents.items[0].text, "$ echo out"));
-	assert_null(json_member(fixture->result, "cwd"));
+	assert_true(fixture->tool.failed);
+	assert_true(json_object_object_get_ex(fixture->tool.result, "error", NULL));
+	assert_null(json_member(fixture->tool.result, "error"));
+	assert_non_null(strstr(fixture->tool.run->shown.items[0].text, "Exit code 3"));
+	assert_string_equal(fixture->tool.run->card.title, "echo out; echo err >&2; exit 3");
+	assert_non_null(strstr(fixture->tool.run->card.contents.items[0].text, "$ echo out"));
+	assert_null(json_member(fixture->tool.result, "cwd"));
 	run(fixture, "true");
-	assert_false(fixture->failed);
+	assert_false(fixture->tool.failed);
 	run(fixture, "kill -9 $$");
 	assert_int_equal(exit_code(fixture), 137);
-	assert_true(fixture->failed);
+	assert_true(fixture->tool.failed);
 	assert_non_null(
-	    strstr(json_member_string(fixture->result, "exit_code_meaning"), "signal 9"));
+	    strstr(json_member_string(fixture->tool.result, "exit_code_meaning"), "signal 9"));
 	run(fixture, "grep nothing /dev/null");
-	assert_false(fixture->failed);
+	assert_false(fixture->tool.failed);
 	assert_string_equal(
-	    json_member_string(fixture->result, "exit_code_meaning"), "no match");
+	    json_member_string(fixture->tool.result, "exit_code_meaning"), "no match");
 	run(fixture, "no-such-program-at-all");
 	assert_int_equal(exit_code(fixture), 127);
 }
@@ -246,12 +141,13 @@ test_folder_and_exports(void **state)
 	char *expected;
 
 	run(fixture, "pwd");
-	expected = xasprintf("%s\n", fixture->cwd);
+	expected = xasprintf("%s\n", fixture->tool.cwd);
 	assert_string_equal(output(fixture), expected);
 	free(expected);
 	run(fixture,
 	    "mkdir -p 'sub dir/deep' && cd 'sub dir/deep' && export A=$'x\\n\"y' B=2; C=3");
-	assert_non_null(strstr(json_member_string(fixture->result, "cwd"), "/sub dir/deep"));
+	assert_non_null(
+	    strstr(json_member_string(fixture->tool.result, "cwd"), "/sub dir/deep"));
 	run(fixture, "basename \"$PWD\"; printf '%s|%s|%s' \"$A\" $B \"$C\"; cd ..; exit 4");
 	assert_string_equal(output(fixture), "deep\nx\n\"y|2|");
 	assert_int_equal(exit_code(fixture), 4);
@@ -265,7 +161,7 @@ test_folder_and_exports(void **state)
 	assert_string_equal(output(fixture), "/x\n");
 	run(fixture, "basename \"$PWD\"");
 	assert_string_equal(output(fixture), "sub dir\n");
-	assert_non_null(strstr(json_member_string(fixture->result, "note"), "is gone"));
+	assert_non_null(strstr(json_member_string(fixture->tool.result, "note"), "is gone"));
 	run(fixture, "cd /; kill -9 $$");
 	run(fixture, "basename \"$PWD\"; (cd /; exit 1); trap 'echo mine' EXIT");
 	assert_string_equal(output(fixture), "sub dir\nmine\n");
@@ -285,8 +181,8 @@ test_workdir(void **state)
 	arguments = arguments_of("pwd");
 	json_set_text(arguments, "workdir", "/no/such");
 	begin(fixture, arguments);
-	assert_true(fixture->finished && fixture->failed);
-	assert_non_null(strstr(json_member_string(fixture->result, "error"), "/no/such"));
+	assert_true(fixture->tool.finished && fixture->tool.failed);
+	assert_non_null(strstr(json_member_string(fixture->tool.result, "error"), "/no/such"));
 }
 
 static void
@@ -297,25 +193,27 @@ test_arguments(void **state)
 
 	json_set_boolean(arguments, "background", true);
 	begin(fixture, arguments);
-	assert_true(fixture->finished && fixture->failed);
-	assert_non_null(strstr(json_member_string(fixture->result, "error"), "background"));
+	assert_true(fixture->tool.finished && fixture->tool.failed);
+	assert_non_null(
+	    strstr(json_member_string(fixture->tool.result, "error"), "background"));
 	begin(fixture, json_object_new_object());
-	assert_non_null(strstr(json_member_string(fixture->result, "error"), "command"));
+	assert_non_null(strstr(json_member_string(fixture->tool.result, "error"), "command"));
 	begin(fixture, arguments_of(" \n"));
-	assert_true(fixture->failed);
+	assert_true(fixture->tool.failed);
 	arguments = arguments_of("true");
 	json_set_integer(arguments, "timeout", 1000000000);
 	begin(fixture, arguments);
 	run_loop(fixture, 5000);
-	assert_non_null(strstr(json_member_string(fixture->result, "note"), "600 s was used"));
+	assert_non_null(
+	    strstr(json_member_string(fixture->tool.result, "note"), "600 s was used"));
 	arguments = arguments_of("true");
 	json_set_text(arguments, "timeout", "soon");
 	begin(fixture, arguments);
 	run_loop(fixture, 5000);
-	assert_non_null(strstr(json_member_string(fixture->result, "note"), "default"));
-	fixture->context.mode = SESSION_MODE_PLAN;
+	assert_non_null(strstr(json_member_string(fixture->tool.result, "note"), "default"));
+	fixture->tool.context.mode = SESSION_MODE_PLAN;
 	begin(fixture, arguments_of("true"));
-	assert_int_equal(fixture->run->permission.verdict, TOOL_REFUSED);
+	assert_int_equal(fixture->tool.run->permission.verdict, TOOL_REFUSED);
 }
 
 static void
@@ -330,7 +228,7 @@ test_timeout(void **state)
 	json_set_text(arguments, "timeout", "1");
 	begin(fixture, arguments);
 	run_loop(fixture, 5000);
-	assert_true(fixture->finished && fixture->failed);
+	assert_true(fixture->tool.finished && fixture->tool.failed);
 	assert_int_equal(exit_code(fixture), 124);
 	assert_string_equal(
 	    output(fixture), "line1\nline2\nline3\nno newline\n[Command timed out after 1s]");
@@ -348,8 +246,8 @@ test_cancel(void **state)
 	    arguments_of(
 		"trap '' TERM; echo up; setsid sleep 38.61 & sleep 38.62; sleep 38.63"));
 	run_loop(fixture, 300);
-	tool_run_cancel(fixture->run);
-	assert_true(fixture->finished && fixture->failed);
+	tool_run_cancel(fixture->tool.run);
+	assert_true(fixture->tool.finished && fixture->tool.failed);
 	assert_int_equal(exit_code(fixture), 130);
 	assert_string_equal(output(fixture), "up\n[Command interrupted]");
 	/* The next command waits until everything is gone. */
@@ -357,7 +255,7 @@ test_cancel(void **state)
 	assert_string_equal(output(fixture), "none\n");
 	begin(fixture, arguments_of("sleep 38.64"));
 	run_loop(fixture, 200);
-	clear_run(fixture);
+	tool_fixture_forget_run(&fixture->tool);
 	run(fixture, "echo next");
 	assert_string_equal(output(fixture), "next\n");
 	assert_false(lives("sleep 38.64"));
@@ -380,7 +278,7 @@ test_leftovers(void **state)
 		assert_non_null(strstr(output(fixture), "now\n"));
 		assert_int_equal(exit_code(fixture), i == 3 ? 4 : 0);
 		assert_non_null(
-		    strstr(json_member_string(fixture->result, "note"), "still running"));
+		    strstr(json_member_string(fixture->tool.result, "note"), "still running"));
 	}
 	assert_true(lives("sleep 33.61"));
 	assert_true(lives("sh -c while :; do echo tick"));
@@ -388,10 +286,10 @@ test_leftovers(void **state)
 	run(fixture, "echo next");
 	assert_string_equal(output(fixture), "next\n");
 	assert_true(lives("sleep 34.61"));
-	clear_run(fixture);
-	shell_state_free(fixture->context.shell);
-	fixture->context.shell = NULL;
-	event_base_dispatch(fixture->context.base);
+	tool_fixture_forget_run(&fixture->tool);
+	shell_state_free(fixture->tool.context.shell);
+	fixture->tool.context.shell = NULL;
+	event_base_dispatch(fixture->tool.context.base);
 	assert_false(lives("sleep 3[345].61"));
 }
 
@@ -412,11 +310,22 @@ test_long_command(void **state)
 }
 
 static void
+test_progress(void **state)
+{
+	struct fixture *fixture = *state;
+
+	run(fixture, "for i in 1 2 3 4 5 6; do echo $i; sleep 0.05; done");
+	assert_in_range(fixture->tool.progress, 2, 5);
+	run(fixture, "yes | head -c 20000000");
+	assert_true(fixture->tool.progress < 60);
+	assert_non_null(strstr(output(fixture), "OUTPUT TRUNCATED"));
+}
+
+static void
 test_environment(void **state)
 {
 	static const char config[] = "{\"terminal\":{\"env_passthrough\":[\"PASS_ME\"]}}";
 	struct fixture *fixture = *state;
-	const char *reason;
 
 	setenv("OPENROUTER_API_KEY", "sk-test", 1);
 	setenv("GITHUB_TOKEN", "ghp-test", 1);
@@ -424,8 +333,7 @@ test_environment(void **state)
 	setenv("PASS_ME", "yes", 1);
 	setenv("EDITOR", "vim", 1);
 	setenv("PATH", "relative:/usr/bin", 1);
-	fixture->context.config = json_parse(config, sizeof config - 1, &reason);
-	assert_non_null(fixture->context.config);
+	fixture->tool.context.config = parsed_json(config);
 	run(fixture, "env");
 	assert_null(strstr(output(fixture), "API_KEY"));
 	assert_null(strstr(output(fixture), "TOKEN"));
@@ -438,154 +346,23 @@ test_environment(void **state)
 	assert_non_null(strstr(output(fixture), "/bin"));
 }
 
-static void
-test_progress(void **state)
-{
-	struct fixture *fixture = *state;
-
-	run(fixture, "for i in 1 2 3 4 5 6; do echo $i; sleep 0.05; done");
-	assert_in_range(fixture->progress, 2, 5);
-	run(fixture, "yes | head -c 20000000");
-	assert_true(fixture->progress < 60);
-	assert_non_null(strstr(output(fixture), "OUTPUT TRUNCATED"));
-}
-
-static char *
-feed(const char *text, size_t length, size_t step)
-{
-	struct terminal_output *captured = terminal_output_new();
-	size_t at, n, size;
-	char *result;
-
-	for (at = 0; at < length; at += n) {
-		n = length - at < step ? length - at : step;
-		terminal_output_feed(captured, text + at, n);
-	}
-	result = terminal_output_text(captured, &size);
-	assert_true(utf8_valid(result, size));
-	assert_int_equal(strlen(result), size);
-	assert_true(utf8_count(result, size) <= TERMINAL_OUTPUT_MAX);
-	terminal_output_free(captured);
-	return result;
-}
-
-static void
-test_output_text(void **state)
-{
-	static const struct {
-		const char *in;
-		size_t length;
-		const char *out;
-	} cases[] = {
-#define CASE(in, out) {in, sizeof in - 1, out}
-	    CASE("\xff\xfe"
-		 "A\0B\n",
-		UTF8_REPLACEMENT UTF8_REPLACEMENT "AB\n"),
-	    CASE("\033[2K\r10%\r100%\n", "100%\n"),
-	    CASE("\033[?25l\033]8;;http://x\033\\link\033]8;;\033\\\n", "link\n"),
-	    CASE("a\r\nb\r\r\nc", "a\nb\nc"),
-	    CASE("50%\r", "50%"),
-	    CASE("abc\rxy\n", "xy\n"),
-	    CASE("\033[1;31mred\033[0m \xe4\xb8\xad", "red \xe4\xb8\xad"),
-	    CASE("N\bNA\b\b", ""),
-	    CASE("x\xe4\xb8", "x" UTF8_REPLACEMENT),
-	    CASE("\033]0;title\007ok\033(Bk", "okk"),
-	    CASE("\033[12\nnext", "\nnext"),
-	    CASE("one\n1\r2\r3\ntwo\r", "one\n3\ntwo"),
-#undef CASE
-	};
-	size_t i, step;
-	char *text;
-
-	(void)state;
-	for (i = 0; i < sizeof cases / sizeof *cases; i++)
-		for (step = 1; step < 20; step += 3) {
-			text = feed(cases[i].in, cases[i].length, step);
-			assert_string_equal(text, cases[i].out);
-			free(text);
-		}
-}
-
-static char *
-repeat(const char *part, size_t count, size_t *length)
-{
-	struct buffer text = BUFFER_EMPTY;
-
-	while (count-- > 0)
-		buffer_append_text(&text, part);
-	*length = text.length;
-	return buffer_take(&text);
-}
-
-static void
-test_output_limit(void **state)
-{
-	size_t length, i;
-	char *in, *out;
-	static const size_t sizes[] = {49999, 50000, 50001, 3000000};
-	static const char *const parts[] = {"x", "\xe4\xb8\xad"};
-
-	(void)state;
-	for (i = 0; i < 8; i++) {
-		in = repeat(parts[i % 2], sizes[i / 2], &length);
-		out = feed(in, length, 65536);
-		assert_int_equal(strstr(out, "OUTPUT TRUNCATED") != NULL, sizes[i / 2] > 50000);
-		if (sizes[i / 2] <= 50000)
-			assert_string_equal(in, out);
-		free(in);
-		free(out);
-	}
-	in = repeat("line\n", 100000, &length);
-	memcpy(in + length - 5, "LAST\n", 5);
-	out = feed(in, length, 1000);
-	assert_non_null(strstr(out, "LAST"));
-	assert_non_null(strstr(out, "omitted out of 500000 total"));
-	free(in);
-	free(out);
-}
-
-static void
-test_meanings(void **state)
-{
-	bool normal;
-
-	(void)state;
-	assert_string_equal(exit_meaning_find("cd x && ls | grep y", 1, &normal), "no match");
-	assert_true(normal);
-	exit_meaning_find("make test && grep y f", 1, &normal);
-	assert_false(normal);
-	exit_meaning_find("grep y f", 2, &normal);
-	assert_false(normal);
-	exit_meaning_find("diff a b", 1, &normal);
-	assert_true(normal);
-	exit_meaning_find("git diff --exit-code", 1, &normal);
-	assert_true(normal);
-	exit_meaning_find("git push", 1, &normal);
-	assert_false(normal);
-	assert_null(exit_meaning_find("echo grep", 1, &normal));
-	assert_false(normal);
-	assert_null(exit_meaning_find("grep x y", 0, &normal));
-	assert_true(normal);
-}
+#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(test_result, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_no_input, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_folder_and_exports, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_workdir, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_arguments, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_timeout, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_cancel, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_leftovers, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_long_command, set_up, tear_down),
-	    cmocka_unit_test_setup_teardown(test_progress, set_up, tear_down),
-	    cmocka_unit_test(test_output_text),
-	    cmocka_unit_test(test_output_limit),
-	    cmocka_unit_test(test_meanings),
-	    cmocka_unit_test_setup_teardown(test_environment, set_up, tear_down),
+	    CASE(test_result),
+	    CASE(test_no_input),
+	    CASE(test_folder_and_exports),
+	    CASE(test_workdir),
+	    CASE(test_arguments),
+	    CASE(test_timeout),
+	    CASE(test_cancel),
+	    CASE(test_leftovers),
+	    CASE(test_long_command),
+	    CASE(test_progress),
+	    CASE(test_environment),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

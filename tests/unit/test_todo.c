@@ -4,34 +4,15 @@
 #include <config.h>
 
 #include "worker/tools/todo.h"
+
+#include "tests/unit/tool_fixture.h"
 #include "worker/tools/tool_rows.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static struct json_object *
-parse(const char *text)
-{
-	const char *reason;
-	struct json_object *value = json_parse(text, strlen(text), &reason);
-
-	if (value == NULL)
-		print_error("%s: %s\n", text, reason);
-	assert_non_null(value);
-	return value;
-}
 
 static int
 update(struct todo_list *list, const char *items, bool merge)
 {
 	struct buffer error = BUFFER_EMPTY;
-	struct json_object *value = parse(items);
+	struct json_object *value = parsed_json(items);
 	int status = todo_list_update(list, value, merge, &error);
 
 	assert_true((status == 0) == (error.length == 0));
@@ -179,63 +160,32 @@ test_plan(void **state)
 	todo_list_free(list);
 }
 
-struct outcome {
-	unsigned finished;
-	bool failed;
-	struct json_object *result;
-};
-
 static void
-on_finished(struct tool_run *run, struct json_object *result, bool failed, void *arg)
+run_tool(struct tool_fixture *fixture, const char *arguments)
 {
-	struct outcome *outcome = arg;
-
-	(void)run;
-	outcome->finished++;
-	outcome->failed = failed;
-	outcome->result = json_object_get(result);
-}
-
-static struct outcome
-run_tool(struct todo_list *list, const char *arguments)
-{
-	struct tool_context context = {.todo = list};
-	struct outcome outcome = {0, false, NULL};
-	struct json_object *value = parse(arguments);
-	struct tool_run *run =
-	    tool_run_new(&tool_todo, &context, "1", value, on_finished, NULL, &outcome);
-
-	tool_run_prepare(run);
-	tool_run_start(run);
-	tool_run_start(run);
-	assert_int_equal(outcome.finished, 1);
-	assert_true(run->shown.count > 0);
-	tool_run_free(run);
-	json_object_put(value);
-	return outcome;
+	tool_fixture_start(fixture, &tool_todo, arguments);
+	tool_run_start(fixture->run);
+	assert_true(fixture->finished);
+	assert_true(fixture->run->shown.count > 0);
 }
 
 static void
 test_tool(void **state)
 {
+	struct tool_fixture *fixture = *state;
 	struct todo_list *list = todo_list_new();
-	struct outcome outcome;
 
-	(void)state;
-	outcome =
-	    run_tool(list, "{\"todos\":[{\"id\":\"a\",\"content\":\"x\",\"parent\":\"b\"},"
-			   "{\"id\":\"b\",\"content\":\"y\",\"parent\":\"a\"}]}");
-	assert_false(outcome.failed);
-	json_object_put(outcome.result);
-	outcome = run_tool(list, "{}");
-	assert_false(outcome.failed);
+	fixture->context.todo = list;
+	run_tool(fixture, "{\"todos\":[{\"id\":\"a\",\"content\":\"x\",\"parent\":\"b\"},"
+			  "{\"id\":\"b\",\"content\":\"y\",\"parent\":\"a\"}]}");
+	assert_false(fixture->failed);
+	run_tool(fixture, "{}");
+	assert_false(fixture->failed);
 	assert_int_equal(
-	    json_object_array_length(json_member_array(outcome.result, "todos")), 2);
-	json_object_put(outcome.result);
-	outcome = run_tool(list, "{\"todos\":\"x\"}");
-	assert_true(outcome.failed);
-	assert_non_null(json_member_string(outcome.result, "error"));
-	json_object_put(outcome.result);
+	    json_object_array_length(json_member_array(fixture->result, "todos")), 2);
+	run_tool(fixture, "{\"todos\":\"x\"}");
+	assert_true(fixture->failed);
+	assert_non_null(json_member_string(fixture->result, "error"));
 	todo_list_free(list);
 }
 
@@ -248,7 +198,7 @@ main(void)
 	    cmocka_unit_test(test_limits),
 	    cmocka_unit_test(test_result_and_restore),
 	    cmocka_unit_test(test_plan),
-	    cmocka_unit_test(test_tool),
+	    TOOL_CASE(test_tool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
