@@ -1,6 +1,6 @@
 /*
  * hermes-acp: options, descriptors, log, then the supervisor. Everything that is not serving
- * (--version, --check, --setup) happens before a byte of protocol or log.
+ * (--version, --check, --setup, sessions) happens before a byte of protocol or log.
  */
 #include <config.h>
 
@@ -40,6 +40,7 @@ usage(FILE *out)
 	fprintf(out,
 	    "usage: hermes-acp [-v] [--rehearsal[=FILE] [--allow-faults]]\n"
 	    "       hermes-acp --check | --setup | --version | --help\n"
+	    "       hermes-acp sessions list | show | export | delete | prune ...\n"
 	    "\n"
 	    "An agent that speaks the Agent Client Protocol on standard input and output;\n"
 	    "editors start it. To talk to it from a terminal use acp-chat.\n"
@@ -48,7 +49,8 @@ usage(FILE *out)
 	    "  --allow-faults      let the script play crashes (for tests)\n"
 	    "  --check             tell what is wrong with the set-up, exit 0 or 1\n"
 	    "  --setup             ask for provider, key and model\n"
-	    "  -v, --verbose       more on standard error; twice for debugging\n");
+	    "  -v, --verbose       more on standard error; twice for debugging\n"
+	    "  sessions ...        what is stored of earlier sessions; sessions --help\n");
 }
 
 /* Runs the worker binary in this process for what needs its libraries. */
@@ -68,6 +70,20 @@ run_worker(const char *worker, const char *mode, const struct supervisor_options
 	execv(worker, argv);
 	printf("problem  worker: %s cannot be run: %s\n", worker, strerror(errno));
 	return EXIT_PROBLEM;
+}
+
+/* The same with the arguments that stand behind "sessions". */
+static int
+run_sessions(char **argv)
+{
+	char worker[PATH_MAX];
+
+	worker_path(worker, sizeof worker);
+	argv[0] = worker;
+	argv[1] = (char *)(uintptr_t) "--sessions";
+	execv(worker, argv);
+	fprintf(stderr, "hermes-acp: %s cannot be run: %s\n", worker, strerror(errno));
+	return EXIT_UNAVAILABLE;
 }
 
 /* Takes the protocol's descriptors away from 0 and 1, so that no library and no child can
@@ -118,6 +134,8 @@ main(int argc, char **argv)
 	enum mode mode = MODE_SERVE;
 	int option;
 
+	if (argc > 1 && strcmp(argv[1], "sessions") == 0)
+		return run_sessions(argv);
 	while ((option = getopt_long(argc, argv, "hVv", long_options, NULL)) != -1) {
 		switch (option) {
 		case 'V':

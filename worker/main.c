@@ -1,6 +1,6 @@
 /*
- * hermes-acp-worker: serves a supervisor on descriptor 3, or runs the set-up dialogue or the
- * check in a terminal.
+ * hermes-acp-worker: serves a supervisor on descriptor 3, or runs the set-up dialogue, the
+ * check or a command on stored sessions in a terminal.
  */
 #include <config.h>
 
@@ -8,6 +8,7 @@
 #include "worker/config/check.h"
 #include "worker/config/setup.h"
 #include "worker/program_path.h"
+#include "worker/sessions/sessions_command.h"
 #include "common/exit_cause.h"
 #include "common/fd.h"
 #include "common/platform.h"
@@ -66,6 +67,8 @@ main(int argc, char **argv)
 		return run_check(argc, argv);
 	if (argc == 2 && strcmp(argv[1], "--setup") == 0)
 		return setup_run(stdin, stdout);
+	if (argc >= 2 && strcmp(argv[1], "--sessions") == 0)
+		return sessions_command(argc - 2, argv + 2);
 	fprintf(stderr, "hermes-acp-worker: started by hermes-acp, not by hand\n");
 	return EXIT_USAGE;
 }

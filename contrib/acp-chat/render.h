@@ -4,7 +4,7 @@
 #ifndef HERMES_CONTRIB_ACP_CHAT_RENDER_H
 #define HERMES_CONTRIB_ACP_CHAT_RENDER_H
 
-#include "contrib/acp-chat/text_filter.h"
+#include "common/text_filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -81,23 +81,27 @@ class Configuration(unittest.TestCase):
 
 
 class Options(unittest.TestCase):
-    TABLES = {"hermes-acp": "supervisor/main.c", "acp-chat": "contrib/acp-chat/acp_chat.c"}
+    TABLES = {"hermes-acp": ("supervisor/main.c", "worker/sessions/sessions_options.c"),
+              "acp-chat": ("contrib/acp-chat/acp_chat.c",)}
 
-    def options(self, source):
-        found = re.findall(r'^\s*\{\s*"([a-z-]+)",\s*(?:no|required|optional)_argument',
-                           read(source), flags=re.M)
-        self.assertTrue(found)
-        return found
+    def options(self, sources):
+        names = []
+        for source in sources:
+            found = re.findall(r'^\s*\{\s*"([a-z-]+)",\s*(?:no|required|optional)_argument',
+                               read(source), flags=re.M)
+            self.assertTrue(found)
+            names += found
+        return names
 
     def test_pages_and_completions(self):
         """Every long option stands in the program's page and in both completions."""
-        for program, source in self.TABLES.items():
+        for program, sources in self.TABLES.items():
             places = {f"man/{program}.1": "Fl (.* )?-{}\\b|, -{}\\b",
                       f"contrib/completions/bash/{program}": "--{}\\b",
                       f"contrib/completions/zsh/_{program}": "--{}\\b"}
             for place, pattern in places.items():
                 text = read(place)
-                missing = [name for name in self.options(source)
+                missing = [name for name in self.options(sources)
                            if not re.search(pattern.replace("{}", name), text)]
                 self.assertEqual(missing, [], place)
 

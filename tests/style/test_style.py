@@ -16,7 +16,8 @@ FUNCTION_LIMIT = 120
 SOURCE_FOLDERS = ("common", "supervisor", "worker")
 # Folders of the worker from the bottom up; a file includes only from its own floor or from below.
 FLOORS = {"worker/config": 1, "worker/store": 2, "worker/providers": 2, "worker/mcp": 2,
-          "worker/guard": 2, "worker/tools": 3, "worker/agent": 4, "worker/acp": 5, "worker": 6}
+          "worker/guard": 2, "worker/tools": 3, "worker/agent": 4, "worker/acp": 5,
+          "worker/sessions": 5, "worker": 6}
 # Below everything that sends: it knows frames and no session.
 GROUND = {"worker/supervisor_link.h"}
 SKIPPED = re.compile(r"^(\.git|build.*|autom4te\.cache|node_modules|__pycache__)$|\.tmp$")

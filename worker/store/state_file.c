@@ -259,6 +259,19 @@ damage(const char *path, const struct stat *status)
 	return NULL;
 }
 
+static int
+say_missing(struct state *state, struct buffer *error)
+{
+	struct stat status;
+
+	if (stat(state->path, &status) == -1)
+		buffer_printf(error, "%s: %s", state->path, strerror(errno));
+	else
+		buffer_printf(
+		    error, "%s: it is not a database (the file is empty)", state->path);
+	return SQLITE_CANTOPEN;
+}
+
 /* Makes sure that there is a file that can be opened. Only one process at a time makes one or
  * moves one away. */
 static int
@@ -268,6 +281,8 @@ provide_file(struct state *state, struct buffer *error)
 	const char *what;
 	int lock, code = SQLITE_OK;
 
+	if (state->existing)
+		return say_missing(state, error);
 	if (state_place_folder(state->home, error) == -1)
 		return SQLITE_CANTOPEN;
 	lock = state_place_lock(state->home);
@@ -292,7 +307,10 @@ check_schema(struct state *state, sqlite3 *db, struct buffer *error)
 	enum state_schema_kind kind = STATE_SCHEMA_READY;
 	int code = state_schema_look(db, &kind, &state->version, &reason);
 
-	if (code == SQLITE_OK && kind == STATE_SCHEMA_EMPTY)
+	if (code == SQLITE_OK && kind == STATE_SCHEMA_EMPTY && state->existing) {
+		buffer_printf(error, "%s: it is not a database of sessions", state->path);
+		code = SQLITE_ERROR;
+	} else if (code == SQLITE_OK && kind == STATE_SCHEMA_EMPTY)
 		code = change_schema(db, state_schema_create);
 	else if (code == SQLITE_OK && kind == STATE_SCHEMA_OLD)
 		code = change_schema(db, state_schema_complete);
@@ -382,7 +400,7 @@ state_open(struct state *state, struct buffer *error)
 		code = provide_file(state, error);
 	if (code == SQLITE_OK)
 		code = try_open(state, error);
-	if ((code & 0xff) != SQLITE_NOTADB)
+	if ((code & 0xff) != SQLITE_NOTADB || state->existing)
 		return code;
 	error->length = before; /* what was said about the damaged file is in the notice */
 	code = provide_file(state, error);

@@ -20,7 +20,8 @@ struct state {
 	sqlite3 *db; /* NULL until state_open() has succeeded */
 	char *home, *path;
 	enum state_journal journal;
-	int library; /* sqlite3_libversion_number(); a test may set it before the opening */
+	bool existing; /* only what is there is used: no file is made and none is moved away */
+	int library;   /* sqlite3_libversion_number(); a test may set it before the opening */
 	dev_t device;
 	ino_t inode;
 	unsigned generation; /* counts the openings: another file may stand there now */

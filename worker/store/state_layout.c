@@ -80,7 +80,7 @@ static const struct state_layout_column sessions[] = {
     {"transport_profile", "TEXT", false},
     {"rewind_count", STRICT_ZERO, false},
     {"archived", STRICT_ZERO, true},
-    {"pinned", STRICT_ZERO, false},
+    {"pinned", STRICT_ZERO, true},
     {"hidden", STRICT_ZERO, true},
     {"last_read_at", "REAL", false},
     {"tool_names", "TEXT", false},
@@ -113,7 +113,7 @@ static const struct state_layout_column messages[] = {
     {"display_kind", "TEXT", true},
     {"display_metadata", "TEXT", true},
     {"display_identity", "BLOB", false},
-    {"display_order", "INTEGER", false},
+    {"display_order", "INTEGER", true},
     {0},
 };
 

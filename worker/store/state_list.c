@@ -7,95 +7,23 @@
 #include "worker/store/state_cursor.h"
 #include "worker/store/state_folder.h"
 #include "worker/store/state_preview.h"
+#include "worker/store/state_shown.h"
+#include "worker/store/state_time.h"
 #include "common/alloc.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-/* Times that a clock can have shown: later ones come from damaged rows (as in Hermes). */
-#define PLAUSIBLE "BETWEEN 0 AND 32503680000"
-#define MEMBER(name)                                                                           \
-	"CASE WHEN json_valid(s.model_config) THEN json_extract(s.model_config, '$." name      \
-	"') END"
-#define IS_HELPER MEMBER("_delegate_from") " IS NOT NULL"
-#define IS_BRANCH MEMBER("_branched_from") " IS NOT NULL"
-#define IS_RESET MEMBER("_reset_from") " IS NOT NULL"
-#define FOLDER "coalesce(s.cwd, " MEMBER("cwd") ", '')"
+#define OURS(column) column " = 'acp'"
 
-/* A child without a mark is a helper, unless its parent was summed up or branched, or is gone.
- */
-#define GOES_ALONE                                                                             \
-	"NOT EXISTS (SELECT 1 FROM sessions AS p WHERE p.id = s.parent_session_id AND "        \
-	"coalesce(p.end_reason, '') NOT IN ('compression', 'branched'))"
-#define IS_SHOWN                                                                               \
-	"(s.parent_session_id IS NULL OR (NOT (" IS_HELPER ") AND (" IS_BRANCH " OR " IS_RESET \
-	" OR " GOES_ALONE ")))"
-/* Of a session that was summed up the one that it goes on in is shown. */
-#define GOES_ON                                                                                \
-	"(s.end_reason = 'compression' AND EXISTS (SELECT 1 FROM sessions AS n WHERE "         \
-	"n.parent_session_id = s.id AND n.source = 'acp' AND n.started_at >= s.ended_at))"
-
-/* The newest message is found by index; a session without one has never been prompted. */
-#define NEWEST "(SELECT max(m.timestamp) FROM messages AS m WHERE m.session_id = sessions.id)"
-#define CANDIDATES                                                                             \
-	"(SELECT *, " NEWEST " AS newest FROM sessions WHERE source = 'acp' AND archived = 0 " \
-	"AND hidden = 0)"
-#define ACTIVE                                                                                 \
-	"coalesce((SELECT max(t.v) FROM (SELECT s.last_activity_at AS v UNION ALL SELECT "     \
-	"newest) AS t WHERE t.v " PLAUSIBLE "), s.started_at)"
-
-static const char query[] = "SELECT id, cwd, title, active FROM (SELECT s.id AS id, " FOLDER
-			    " AS cwd, s.title AS title, " ACTIVE " AS active FROM " CANDIDATES
-			    " AS s WHERE s.newest IS NOT NULL AND " IS_SHOWN " AND NOT " GOES_ON
-			    ") WHERE ?1 IS NULL OR active < ?2 OR (active = ?2 AND id < ?1) "
-			    "ORDER BY active DESC, id DESC";
-
-static void
-set_time(struct json_object *entry, double seconds)
-{
-	char text[64], digits[16];
-	long long milliseconds;
-	time_t whole;
-	struct tm utc;
-
-	if (!(seconds >= 0 && seconds < 253402300799.0)) /* the year 9999 */
-		seconds = 0;
-	milliseconds = llround(seconds * 1000);
-	whole = (time_t)(milliseconds / 1000);
-	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", gmtime_r(&whole, &utc));
-	snprintf(digits, sizeof digits, ".%03dZ", (int)(milliseconds % 1000));
-	strncat(text, digits, sizeof text - strlen(text) - 1);
-	json_set_text(entry, "updatedAt", text);
-}
-
-static const char *
-last_component(const char *cwd)
-{
-	const char *slash = strrchr(cwd, '/');
-
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : "New session";
-}
-
-/* The stored title, else the beginning of the first prompt, else the folder. */
-static int
-set_title(struct state *state, struct json_object *entry, const char *id, const char *title,
-    const char *cwd)
-{
-	char *preview = NULL;
-	int code = SQLITE_OK;
-
-	if (title == NULL || title[0] == '\0')
-		code = state_preview(state, id, &preview);
-	if (preview != NULL)
-		title = preview;
-	json_set_text(
-	    entry, "title", title != NULL && title[0] != '\0' ? title : last_component(cwd));
-	free(preview);
-	return code;
-}
+static const char query[] =
+    "SELECT id, cwd, title, active FROM (SELECT s.id AS id, " STATE_SHOWN_FOLDER
+    " AS cwd, s.title AS title, " STATE_SHOWN_ACTIVE " AS active FROM " STATE_SHOWN_CANDIDATES(
+	OURS("source")) " AS s WHERE s.newest IS NOT "
+			"NULL AND " STATE_SHOWN_IS_ROOT " AND NOT " STATE_SHOWN_GOES_ON(
+			    OURS("n.source")) ") WHERE ?1 IS NULL OR active < ?2 OR (active = "
+					      "?2 AND id < ?1) ORDER BY active DESC, "
+					      "id DESC";
 
 static int
 add_entry(struct state *state, struct json_object *sessions, sqlite3_stmt *statement)
@@ -108,8 +36,8 @@ add_entry(struct state *state, struct json_object *sessions, sqlite3_stmt *state
 
 	json_set_text(entry, "sessionId", id);
 	json_set_text(entry, "cwd", cwd);
-	code = set_title(state, entry, id, title, cwd);
-	set_time(entry, sqlite3_column_double(statement, 3));
+	code = state_preview_title(state, entry, id, title, cwd);
+	state_time_set(entry, "updatedAt", sqlite3_column_double(statement, 3));
 	json_object_array_add(sessions, entry);
 	return code;
 }

@@ -47,5 +47,9 @@ int state_messages_commit_tail(
  * array that the caller owns. What cannot be read is left out with a line in the log. */
 int
 state_messages_load(struct state *state, const char *session, struct json_object **messages);
+/* The same for people: with the rows that a summary has taken out of use, each message once.
+ * The summary itself has "_summary" true. */
+int state_messages_load_whole(
+    struct state *state, const char *session, struct json_object **messages);
 
 #endif

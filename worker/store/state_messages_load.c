@@ -11,23 +11,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIRST_COLUMN 2
+#define SUMMARY_COLUMN (FIRST_COLUMN + STATE_ROW_COLUMNS)
+
+/* Rows that the model reads. */
+static const char in_use[] =
+    ", 0 FROM messages WHERE session_id = ? AND active = 1 ORDER BY id";
+/* And those that a summary has taken out of use. What is there twice after a summary has one
+ * display_order; max() picks the row, one in use where there is one. */
+static const char whole[] =
+    ", _compressed_summary, max((active = 1) * 4611686018427387904 + id) FROM messages WHERE "
+    "session_id = ? AND (active = 1 OR compacted = 1) GROUP BY coalesce(display_order, id) "
+    "ORDER BY coalesce(display_order, id)";
+
 static void
-append_select(struct buffer *sql)
+append_select(struct buffer *sql, const char *rest)
 {
 	size_t i;
 
 	buffer_append_text(sql, "SELECT id, timestamp");
 	for (i = 0; i < STATE_ROW_COLUMNS; i++)
 		buffer_printf(sql, ", %s", state_row_column(i));
-	buffer_append_text(
-	    sql, " FROM messages WHERE session_id = ? AND active = 1 ORDER BY id");
+	buffer_append_text(sql, rest);
 }
 
 static void
 add_row(struct json_object *messages, sqlite3_stmt *statement, const char *session)
 {
 	const char *reason;
-	struct json_object *message = state_row_message(statement, 2, &reason);
+	struct json_object *message = state_row_message(statement, FIRST_COLUMN, &reason);
 	int64_t id = sqlite3_column_int64(statement, 0);
 
 	if (message == NULL) {
@@ -39,6 +51,8 @@ add_row(struct json_object *messages, sqlite3_stmt *statement, const char *sessi
 	json_set_integer(message, "_id", id);
 	json_set(
 	    message, "_timestamp", json_object_new_double(sqlite3_column_double(statement, 1)));
+	if (sqlite3_column_int(statement, SUMMARY_COLUMN) != 0)
+		json_set_boolean(message, "_summary", true);
 	json_object_array_add(messages, message);
 }
 
@@ -112,14 +126,14 @@ sort_all_results(struct json_object *messages)
 	}
 }
 
-int
-state_messages_load(struct state *state, const char *session, struct json_object **messages)
+static int
+load(struct state *state, const char *session, const char *rest, struct json_object **messages)
 {
 	struct buffer sql = BUFFER_EMPTY;
 	sqlite3_stmt *statement;
 	int code;
 
-	append_select(&sql);
+	append_select(&sql, rest);
 	*messages = NULL;
 	statement = state_sql_prepare(state->db, buffer_text(&sql), "t", session);
 	buffer_free(&sql);
@@ -136,4 +150,17 @@ state_messages_load(struct state *state, const char *session, struct json_object
 	}
 	sort_all_results(*messages);
 	return SQLITE_OK;
+}
+
+int
+state_messages_load(struct state *state, const char *session, struct json_object **messages)
+{
+	return load(state, session, in_use, messages);
+}
+
+int
+state_messages_load_whole(
+    struct state *state, const char *session, struct json_object **messages)
+{
+	return load(state, session, whole, messages);
 }

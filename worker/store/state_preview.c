@@ -92,3 +92,28 @@ state_preview(struct state *state, const char *session, char **preview)
 	return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK
 							 : sqlite3_extended_errcode(state->db);
 }
+
+static const char *
+last_component(const char *cwd)
+{
+	const char *slash = strrchr(cwd, '/');
+
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : "New session";
+}
+
+int
+state_preview_title(struct state *state, struct json_object *entry, const char *id,
+    const char *title, const char *cwd)
+{
+	char *preview = NULL;
+	int code = SQLITE_OK;
+
+	if (title == NULL || title[0] == '\0')
+		code = state_preview(state, id, &preview);
+	if (preview != NULL)
+		title = preview;
+	json_set_text(
+	    entry, "title", title != NULL && title[0] != '\0' ? title : last_component(cwd));
+	free(preview);
+	return code;
+}

@@ -11,5 +11,9 @@
 int state_preview(struct state *state, const char *session, char **preview);
 /* The same of one content column. */
 char *state_preview_of(const char *content, size_t length);
+/* Sets "title": `title` where there is one, else the preview, else the name of the folder.
+ * Runs inside a job. */
+int state_preview_title(struct state *state, struct json_object *entry, const char *id,
+    const char *title, const char *cwd);
 
 #endif

@@ -11,17 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-int
-state_session_read(struct state *state, const char *id, struct json_object **session)
+#define COLUMNS                                                                                \
+	"SELECT id, source, cwd, model, model_config, title, title_source, "                   \
+	"parent_session_id, started_at, ended_at, end_reason, last_activity_at, "              \
+	"message_count, tool_call_count, api_call_count, input_tokens, output_tokens, "        \
+	"cache_read_tokens, cache_write_tokens, reasoning_tokens, estimated_cost_usd, "        \
+	"billing_provider, billing_base_url, billing_mode FROM sessions WHERE id = ?"
+
+static int
+read_row(struct state *state, const char *sql, const char *id, struct json_object **session)
 {
-	sqlite3_stmt *statement = state_sql_prepare(state->db,
-	    "SELECT id, source, cwd, model, model_config, title, title_source, "
-	    "parent_session_id, started_at, ended_at, end_reason, last_activity_at, "
-	    "message_count, tool_call_count, api_call_count, input_tokens, output_tokens, "
-	    "cache_read_tokens, cache_write_tokens, reasoning_tokens, estimated_cost_usd, "
-	    "billing_provider, billing_base_url, billing_mode "
-	    "FROM sessions WHERE id = ? AND source = 'acp'",
-	    "t", id);
+	sqlite3_stmt *statement = state_sql_prepare(state->db, sql, "t", id);
 	struct json_object *config;
 	const char *text;
 	size_t length;
@@ -42,6 +42,18 @@ state_session_read(struct state *state, const char *id, struct json_object **ses
 	if (code == SQLITE_ROW)
 		return SQLITE_OK;
 	return code == SQLITE_DONE ? SQLITE_NOTFOUND : sqlite3_extended_errcode(state->db);
+}
+
+int
+state_session_read(struct state *state, const char *id, struct json_object **session)
+{
+	return read_row(state, COLUMNS " AND source = 'acp'", id, session);
+}
+
+int
+state_session_read_any(struct state *state, const char *id, struct json_object **session)
+{
+	return read_row(state, COLUMNS, id, session);
 }
 
 /* The stored model_config with what `info` has put over it, as text. `over` false: what is

@@ -13,6 +13,8 @@
  * (an object, empty when there is none). Only sessions of source "acp" count. SQLITE_OK with
  * *session owned by the caller, or SQLITE_NOTFOUND with *session NULL. */
 int state_session_read(struct state *state, const char *id, struct json_object **session);
+/* The same of whatever source. */
+int state_session_read_any(struct state *state, const char *id, struct json_object **session);
 /* Makes the row, or completes one: what a row says already wins, except a placeholder. A
  * session that had ended is open again; one that was continued in another (end_reason
  * "compression") is refused. */
@@ -29,5 +31,9 @@ int state_session_reopen(struct state *state, const char *id);
  * else's turn runs in it. `holder` as in state_lease.h. */
 int state_session_delete(struct state *state, const char *id, const char *holder, bool *removed,
     struct buffer *error);
+/* The same of whatever source; of a session that continues others after summaries, those of
+ * other sources go with it, which otherwise stay. */
+int state_session_delete_any(struct state *state, const char *id, const char *holder,
+    bool *removed, struct buffer *error);
 
 #endif

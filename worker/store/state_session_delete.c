@@ -15,7 +15,7 @@
 /* The sessions that go: the named one, those that it continues after a summary, and the helpers
  * that they started. They are collected in a table of this connection. */
 static int
-collect(struct state *state, const char *id)
+collect(struct state *state, const char *id, const char *source)
 {
 	int code = state_sql_run(state->db,
 	    "CREATE TEMP TABLE IF NOT EXISTS doomed(id TEXT PRIMARY KEY) WITHOUT ROWID", "");
@@ -28,8 +28,9 @@ collect(struct state *state, const char *id)
 		    "FROM sessions WHERE id = ?1 UNION SELECT p.id, depth + 1 FROM before JOIN "
 		    "sessions AS c ON c.id = before.id JOIN sessions AS p ON "
 		    "p.id = c.parent_session_id WHERE p.end_reason = 'compression' AND "
-		    "c.started_at >= p.ended_at AND depth < ?2) SELECT DISTINCT id FROM before",
-		    "ti", id, (int64_t)CHAIN_MAX);
+		    "c.started_at >= p.ended_at AND (?3 IS NULL OR p.source = ?3) AND "
+		    "depth < ?2) SELECT DISTINCT id FROM before",
+		    "tit", id, (int64_t)CHAIN_MAX, source);
 	if (code == SQLITE_OK)
 		code = state_sql_run(state->db,
 		    "INSERT OR IGNORE INTO temp.doomed WITH RECURSIVE helper(id, depth) AS "
@@ -93,22 +94,25 @@ refuse_running(struct state *state, const char *id, const char *holder, struct b
 	return code;
 }
 
-int
-state_session_delete(struct state *state, const char *id, const char *holder, bool *removed,
-    struct buffer *error)
+/* `source` NULL: whatever the source is. */
+static int
+remove_session(struct state *state, const char *id, const char *source, const char *holder,
+    bool *removed, struct buffer *error)
 {
 	char *hash = NULL;
 	int code;
 
 	*removed = false;
 	code = state_sql_text(state->db, &hash,
-	    "SELECT system_prompt_hash FROM sessions WHERE id = ? AND source = 'acp'", "t", id);
+	    "SELECT system_prompt_hash FROM sessions WHERE id = ?1 AND (?2 IS NULL OR "
+	    "source = ?2)",
+	    "tt", id, source);
 	if (code == SQLITE_DONE)
 		return SQLITE_OK;
 	if (code == SQLITE_ROW)
 		code = refuse_running(state, id, holder, error);
 	if (code == SQLITE_OK)
-		code = collect(state, id);
+		code = collect(state, id, source);
 	if (code == SQLITE_OK)
 		code = remove_collected(state);
 	if (code == SQLITE_OK && hash != NULL)
@@ -116,4 +120,18 @@ state_session_delete(struct state *state, const char *id, const char *holder, bo
 	*removed = code == SQLITE_OK;
 	free(hash);
 	return code;
+}
+
+int
+state_session_delete(struct state *state, const char *id, const char *holder, bool *removed,
+    struct buffer *error)
+{
+	return remove_session(state, id, "acp", holder, removed, error);
+}
+
+int
+state_session_delete_any(struct state *state, const char *id, const char *holder, bool *removed,
+    struct buffer *error)
+{
+	return remove_session(state, id, NULL, holder, removed, error);
 }

@@ -1,15 +1,13 @@
 /*
- * The terminal filter. Nothing that an agent sends may move the cursor, change colours,
+ * The terminal filter. Nothing that comes from outside may move the cursor, change colours,
  * set titles, answer queries or hide what is asked; so only text and newlines pass.
  */
 #include <config.h>
 
-#include "contrib/acp-chat/text_filter.h"
+#include "common/text_filter.h"
 
 #include "common/utf8.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #define ESCAPE 0x1b
@@ -32,6 +30,13 @@ reorders(uint32_t code)
 {
 	return code == 0x200e || code == 0x200f || code == 0x061c ||
 	       (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+bool
+text_filter_harmless(uint32_t code)
+{
+	return code >= 0x20 && code != 0x7f && (code < C1_FIRST || code > C1_LAST) &&
+	       !reorders(code);
 }
 
 static void
@@ -104,8 +109,7 @@ put(struct text_filter *filter, uint32_t code, const char *bytes, size_t size,
 		buffer_append_byte(out, '\n');
 	else if (code == '\n' && after_return)
 		return;
-	else if ((code >= 0x20 && code != 0x7f && !reorders(code)) || code == '\n' ||
-		 code == '\t')
+	else if (text_filter_harmless(code) || code == '\n' || code == '\t')
 		buffer_append(out, bytes, size);
 }
 

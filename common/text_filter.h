@@ -1,12 +1,14 @@
 /*
- * Makes text from an agent harmless for a terminal.
+ * Makes text from outside harmless for a terminal.
  */
-#ifndef HERMES_CONTRIB_ACP_CHAT_TEXT_FILTER_H
-#define HERMES_CONTRIB_ACP_CHAT_TEXT_FILTER_H
+#ifndef HERMES_COMMON_TEXT_FILTER_H
+#define HERMES_COMMON_TEXT_FILTER_H
 
 #include "common/buffer.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A sequence can be cut anywhere between two chunks, so the place in it is kept. */
 struct text_filter {
@@ -25,6 +27,8 @@ struct text_filter {
 		FILTER_TEXT, FILTER_ANY                                                        \
 	}
 
+/* True when the character does nothing to a terminal but stand there. */
+bool text_filter_harmless(uint32_t code);
 /* Appends `text` without escape sequences, control characters (but newline and tab) and
  * characters that reorder text; CR LF and a lone CR become a newline, invalid UTF-8 U+FFFD. */
 void text_filter_append(
