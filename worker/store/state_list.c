@@ -7,6 +7,7 @@
 #include "worker/store/state_cursor.h"
 #include "worker/store/state_folder.h"
 #include "worker/store/state_preview.h"
+#include "worker/store/state_shown.h"
 #include "common/alloc.h"
 
 #include <math.h>
@@ -15,43 +16,16 @@
 #include <string.h>
 #include <time.h>
 
-/* Times that a clock can have shown: later ones come from damaged rows (as in Hermes). */
-#define PLAUSIBLE "BETWEEN 0 AND 32503680000"
-#define MEMBER(name)                                                                           \
-	"CASE WHEN json_valid(s.model_config) THEN json_extract(s.model_config, '$." name      \
-	"') END"
-#define IS_HELPER MEMBER("_delegate_from") " IS NOT NULL"
-#define IS_BRANCH MEMBER("_branched_from") " IS NOT NULL"
-#define IS_RESET MEMBER("_reset_from") " IS NOT NULL"
-#define FOLDER "coalesce(s.cwd, " MEMBER("cwd") ", '')"
+#define SOURCES "= 'acp'"
+#define FOLDER "coalesce(s.cwd, " STATE_SHOWN_MEMBER("cwd") ", '')"
 
-/* A child without a mark is a helper, unless its parent was summed up or branched, or is gone.
- */
-#define GOES_ALONE                                                                             \
-	"NOT EXISTS (SELECT 1 FROM sessions AS p WHERE p.id = s.parent_session_id AND "        \
-	"coalesce(p.end_reason, '') NOT IN ('compression', 'branched'))"
-#define IS_SHOWN                                                                               \
-	"(s.parent_session_id IS NULL OR (NOT (" IS_HELPER ") AND (" IS_BRANCH " OR " IS_RESET \
-	" OR " GOES_ALONE ")))"
-/* Of a session that was summed up the one that it goes on in is shown. */
-#define GOES_ON                                                                                \
-	"(s.end_reason = 'compression' AND EXISTS (SELECT 1 FROM sessions AS n WHERE "         \
-	"n.parent_session_id = s.id AND n.source = 'acp' AND n.started_at >= s.ended_at))"
-
-/* The newest message is found by index; a session without one has never been prompted. */
-#define NEWEST "(SELECT max(m.timestamp) FROM messages AS m WHERE m.session_id = sessions.id)"
-#define CANDIDATES                                                                             \
-	"(SELECT *, " NEWEST " AS newest FROM sessions WHERE source = 'acp' AND archived = 0 " \
-	"AND hidden = 0)"
-#define ACTIVE                                                                                 \
-	"coalesce((SELECT max(t.v) FROM (SELECT s.last_activity_at AS v UNION ALL SELECT "     \
-	"newest) AS t WHERE t.v " PLAUSIBLE "), s.started_at)"
-
-static const char query[] = "SELECT id, cwd, title, active FROM (SELECT s.id AS id, " FOLDER
-			    " AS cwd, s.title AS title, " ACTIVE " AS active FROM " CANDIDATES
-			    " AS s WHERE s.newest IS NOT NULL AND " IS_SHOWN " AND NOT " GOES_ON
-			    ") WHERE ?1 IS NULL OR active < ?2 OR (active = ?2 AND id < ?1) "
-			    "ORDER BY active DESC, id DESC";
+static const char query[] =
+    "SELECT id, cwd, title, active FROM (SELECT s.id AS id, " FOLDER
+    " AS cwd, s.title AS title, " STATE_SHOWN_ACTIVE " AS active FROM " STATE_SHOWN_CANDIDATES(
+	SOURCES) " AS s WHERE s.newest IS NOT NULL AND " STATE_SHOWN_IS_LISTED
+		 " AND NOT " STATE_SHOWN_GOES_ON(
+		     SOURCES) ") WHERE ?1 IS NULL OR active < ?2 OR (active = ?2 AND id < ?1) "
+			      "ORDER BY active DESC, id DESC";
 
 static void
 set_time(struct json_object *entry, double seconds)
