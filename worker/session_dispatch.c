@@ -11,6 +11,7 @@
 #include "worker/agent/prompt_content.h"
 #include "worker/agent/slash_commands.h"
 #include "worker/agent/system_prompt.h"
+#include "worker/tools/memory.h"
 #include "worker/store/state_title.h"
 #include "worker/supervisor_link.h"
 #include "common/identifier.h"
@@ -131,6 +132,7 @@ on_turn_start(struct worker *worker, const struct message *message)
 	}
 	user = conversation_user(content);
 	display_prompt(user, blocks);
+	memory_turn_began(agent->tools.memory);
 	turn_start(agent, user);
 done:
 	buffer_free(&error);

@@ -17,6 +17,7 @@
 #include "worker/supervisor_link.h"
 #include "worker/tools/file_stamps.h"
 #include "worker/tools/grants.h"
+#include "worker/tools/memory.h"
 #include "worker/tools/path_rules.h"
 #include "worker/tools/shell_state.h"
 #include "worker/tools/todo.h"
@@ -148,6 +149,19 @@ on_allow_always(const char *label, void *arg)
 	allow_list_add(worker->allowed, label);
 }
 
+static struct memory *
+make_memory(const struct configuration *configuration)
+{
+	const struct memory_options options = {
+	    .enabled = {configuration_boolean(configuration, "memory.memory_enabled", true),
+		configuration_boolean(configuration, "memory.user_profile_enabled", true)},
+	    .limits = {configuration_integer(configuration, "memory.memory_char_limit", 0),
+		configuration_integer(configuration, "memory.user_char_limit", 0)},
+	    .ask = configuration_boolean(configuration, "memory.write_approval", false)};
+
+	return memory_new(configuration_home(configuration), &options);
+}
+
 static void
 make_tools(struct worker *worker)
 {
@@ -168,6 +182,7 @@ make_tools(struct worker *worker)
 	tools->grants = grants_new();
 	tools->shell = shell_state_new();
 	tools->todo = todo_list_new();
+	tools->memory = make_memory(worker->configuration);
 }
 
 /* What the configuration says about earlier thoughts, else what the provider wants. */
@@ -202,7 +217,6 @@ make_agent(struct worker *worker, int64_t starts)
 
 	agent->base = worker->base;
 	agent->conversation = conversation_new((unsigned)starts);
-	agent->tool_list = request_tools();
 	agent->images = true;
 	agent->reasoning = reasoning(worker);
 	agent->limits.requests =
@@ -346,6 +360,7 @@ make_store(struct worker *worker)
 		worker->opening = SESSION_OPEN_NEW;
 	} else {
 		worker->durable = true;
+		worker->agent.tools.sessions = store_sqlite_queue(worker->agent.store);
 		worker->agent.on_usage = on_usage;
 		worker->agent.on_arg = worker;
 	}
@@ -400,6 +415,7 @@ session_set_up(struct worker *worker, struct json_object *setup)
 	if (!worker->noted)
 		take_notes(worker, params);
 	make_store(worker);
+	worker->agent.tool_list = request_tools(&worker->agent.tools);
 	session_open(worker, ready);
 }
 
@@ -429,6 +445,7 @@ session_tear_down(struct worker *worker)
 	file_stamps_free(agent->tools.stamps);
 	grants_free(agent->tools.grants);
 	todo_list_free(agent->tools.todo);
+	memory_free(agent->tools.memory);
 	conversation_free(agent->conversation);
 	store_free(agent->store);
 	json_object_put(agent->tool_list);

@@ -245,7 +245,9 @@ test_random(void **state)
 static void
 test_tools(void **state)
 {
-	struct json_object *one = request_tools(), *two = request_tools(), *function;
+	const struct tool_context context = {.session_id = "s"};
+	struct json_object *one = request_tools(&context), *two = request_tools(&context),
+			   *function;
 	size_t i;
 
 	(void)state;

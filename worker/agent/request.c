@@ -265,13 +265,15 @@ request_messages(const struct conversation *conversation, const char *system_pro
 }
 
 struct json_object *
-request_tools(void)
+request_tools(const struct tool_context *context)
 {
 	struct json_object *list = json_object_new_array(), *tool, *function;
 	const struct tool *row;
 	const char *reason;
 
 	for (row = tool_table(); row->name != NULL; row++) {
+		if (!tool_is_offered(row, context))
+			continue;
 		function = json_object_new_object();
 		json_set_text(function, "name", row->name);
 		json_set_text(function, "description", row->description);

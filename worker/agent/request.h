@@ -11,6 +11,7 @@
 
 struct conversation;
 struct runtime;
+struct tool_context;
 
 /* Which of its earlier thoughts a model gets back. Providers want opposite things: some
  * refuse a history without them, some one with them. */
@@ -26,8 +27,8 @@ enum request_reasoning request_reasoning_default(const char *provider);
 /* `images` false: pictures are replaced by a short text. The caller owns the array. */
 struct json_object *request_messages(const struct conversation *conversation,
     const char *system_prompt, bool images, enum request_reasoning reasoning);
-/* The tools as the provider gets them: the same array in every mode, so that a provider's
- * prefix cache holds. Owned by the caller. */
-struct json_object *request_tools(void);
+/* The tools of the session as the provider gets them: the same array in every mode, so that a
+ * provider's prefix cache holds. Owned by the caller. */
+struct json_object *request_tools(const struct tool_context *context);
 
 #endif

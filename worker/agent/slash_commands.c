@@ -39,12 +39,13 @@ run_tools(struct agent *agent, const char *argument, struct buffer *reply)
 	const struct tool *tool;
 	size_t length, count = 0;
 
-	(void)agent;
 	(void)argument;
 	for (tool = tool_table(); tool->name != NULL; tool++)
-		count++;
+		count += tool_is_offered(tool, &agent->tools);
 	buffer_printf(reply, "%zu tools:\n\n", count);
 	for (tool = tool_table(); tool->name != NULL; tool++) {
+		if (!tool_is_offered(tool, &agent->tools))
+			continue;
 		length = strcspn(tool->description, ".\n");
 		if (length > 100)
 			length = utf8_floor(tool->description, length, 100);

@@ -7,6 +7,8 @@
 #include "worker/agent/system_prompt.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/project_notes.h"
+#include "worker/tools/memory_prompt.h"
+#include "worker/tools/tool_rows.h"
 #include "common/buffer.h"
 
 #include <limits.h>
@@ -28,6 +30,29 @@ static const char guidance[] =
     "- Say plainly what you did, what you did not do, and what you are not sure of.\n"
     "- You run inside an editor: answers are shown as Markdown, and file paths can be "
     "clicked.\n";
+
+static const char memory_guidance[] =
+    "- Save what will still matter in later sessions with the memory tool: what the user "
+    "prefers and corrects, and lasting facts about this machine and its projects.\n";
+
+static const char search_guidance[] =
+    "- When the user refers to something that was said in an earlier session, look for it with "
+    "session_search before you ask them to repeat it.\n";
+
+static void
+append_guidance(const struct agent *agent, struct buffer *prompt)
+{
+	static const struct {
+		const struct tool *tool;
+		const char *text;
+	} lines[] = {{&tool_memory, memory_guidance}, {&tool_session_search, search_guidance}};
+	size_t i;
+
+	buffer_append_text(prompt, guidance);
+	for (i = 0; i < sizeof lines / sizeof lines[0]; i++)
+		if (tool_is_offered(lines[i].tool, &agent->tools))
+			buffer_append_text(prompt, lines[i].text);
+}
 
 static void
 append_identity(const struct agent *agent, struct buffer *prompt)
@@ -76,8 +101,9 @@ system_prompt_build(const struct agent *agent)
 	struct buffer prompt = BUFFER_EMPTY;
 
 	append_identity(agent, &prompt);
-	buffer_append_text(&prompt, guidance);
+	append_guidance(agent, &prompt);
 	append_environment(agent, &prompt);
 	project_notes_append(agent->tools.cwd, &prompt);
+	memory_prompt_append(&agent->tools, &prompt);
 	return buffer_take(&prompt);
 }

@@ -1,5 +1,6 @@
 /*
- * The system prompt: who the agent is, where it works, and the project's own notes.
+ * The system prompt: who the agent is, where it works, the project's own notes, and what was
+ * remembered of earlier sessions.
  */
 #ifndef HERMES_WORKER_AGENT_SYSTEM_PROMPT_H
 #define HERMES_WORKER_AGENT_SYSTEM_PROMPT_H

@@ -136,12 +136,16 @@ static void
 read_values(const struct configuration *configuration)
 {
 	static const char *const integers[] = {"agent.max_turns", "agent.api_max_retries",
-	    "agent.local_stream_stale_timeout", "terminal.timeout", "approvals.timeout"};
+	    "agent.local_stream_stale_timeout", "terminal.timeout", "approvals.timeout",
+	    "memory.memory_char_limit", "memory.user_char_limit"};
+	static const char *const booleans[] = {"acp.rehearsal_faults", "memory.memory_enabled",
+	    "memory.user_profile_enabled", "memory.write_approval"};
 	size_t i;
 
 	for (i = 0; i < sizeof integers / sizeof *integers; i++)
 		configuration_integer(configuration, integers[i], 0);
-	configuration_boolean(configuration, "acp.rehearsal_faults", false);
+	for (i = 0; i < sizeof booleans / sizeof *booleans; i++)
+		configuration_boolean(configuration, booleans[i], false);
 }
 
 static void

@@ -72,7 +72,7 @@ config_file_lock(const char *home, const char *name, struct buffer *error)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 	char *path;
-	int fd, tries;
+	int fd, tries, code = 0;
 
 	if (make_folders(home, error) == -1)
 		return -1;
@@ -85,12 +85,14 @@ config_file_lock(const char *home, const char *name, struct buffer *error)
 		if (tries == LOCK_TRIES || (errno != EWOULDBLOCK && errno != EINTR)) {
 			buffer_printf(
 			    error, "%s/%s is being changed by another program.", home, name);
+			code = EWOULDBLOCK;
 			fd_close(&fd);
 			break;
 		}
 		nanosleep(&pause, NULL);
 	}
 	free(path);
+	errno = code;
 	return fd;
 }
 

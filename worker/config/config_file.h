@@ -16,7 +16,8 @@ enum config_file_state { CONFIG_FILE_READ, CONFIG_FILE_ABSENT, CONFIG_FILE_UNREA
 enum config_file_state
 config_file_read(const char *path, size_t limit, struct buffer *text, struct buffer *reason);
 /* Makes `home` (0700) when it is missing and takes the lock <home>/<name>.lock. It waits no
- * longer than 8 ms. A descriptor to be closed, or -1 with a sentence in `error`. */
+ * longer than 8 ms. A descriptor to be closed, or -1 with a sentence in `error`; errno is
+ * EWOULDBLOCK then when another program has it, else 0. */
 int config_file_lock(const char *home, const char *name, struct buffer *error);
 /* Puts `text` in place of the file, 0600, by a synced temporary file and rename; a symbolic
  * link keeps pointing at the file. 0, or -1 with a sentence in `error`. */

@@ -11,23 +11,19 @@
 	"CASE WHEN json_valid(s.model_config) THEN json_extract(s.model_config, '$." name      \
 	"') END"
 #define STATE_SHOWN_FOLDER "coalesce(s.cwd, " STATE_SHOWN_MEMBER("cwd") ", '')"
+#define STATE_SHOWN_IS_HELPER STATE_SHOWN_MEMBER("_delegate_from") " IS NOT NULL"
+#define STATE_SHOWN_IS_BRANCH STATE_SHOWN_MEMBER("_branched_from") " IS NOT NULL"
+#define STATE_SHOWN_IS_RESET STATE_SHOWN_MEMBER("_reset_from") " IS NOT NULL"
 
 /* A child without a mark is a helper, unless its parent was summed up or branched, or is gone.
  */
 #define STATE_SHOWN_GOES_ALONE                                                                 \
 	"NOT EXISTS (SELECT 1 FROM sessions AS p WHERE p.id = s.parent_session_id AND "        \
 	"coalesce(p.end_reason, '') NOT IN ('compression', 'branched'))"
-#define STATE_SHOWN_IS_ROOT                                                                                                            \
-	"(s.parent_session_id IS NULL OR (" STATE_SHOWN_MEMBER(                                                                        \
-	    "_delegate_from") " IS NULL AND (" STATE_SHOWN_MEMBER("_branched_from") " IS NOT "                                         \
-										    "NULL "                                            \
-										    "OR"                                               \
-										    " " STATE_SHOWN_MEMBER(                            \
-											"_res"                                         \
-											"et_"                                          \
-											"fro"                                          \
-											"m") " IS NOT NULL OR " STATE_SHOWN_GOES_ALONE \
-											     ")))"
+#define STATE_SHOWN_IS_ROOT                                                                    \
+	"(s.parent_session_id IS NULL OR (NOT (" STATE_SHOWN_IS_HELPER                         \
+	") AND (" STATE_SHOWN_IS_BRANCH " OR " STATE_SHOWN_IS_RESET                            \
+	" OR " STATE_SHOWN_GOES_ALONE ")))"
 /* Of a session that was summed up the one that it goes on in is shown. `sources`: a condition
  * on n.source. */
 #define STATE_SHOWN_GOES_ON(sources)                                                           \

@@ -130,6 +130,7 @@ static const struct path_rule rules[] = {
     {RULE_HERMES, "mcp-tokens", HIDE | DENY, credentials},
     {RULE_HERMES, "skills/.hub", PATH_SENSITIVE | PATH_UNREADABLE, hermes},
     {RULE_HERMES, "config.yaml", DENY | PATH_INSTRUCTIONS, hermes},
+    {RULE_HERMES, "memories", PATH_INSTRUCTIONS, instructions},
     {RULE_HERMES, "state.db*", DENY, hermes},
     {RULE_HERMES, "sessions", DENY, hermes},
     {RULE_HERMES, "pairing", DENY, hermes},

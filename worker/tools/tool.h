@@ -14,7 +14,9 @@
 struct event_base;
 struct file_stamps;
 struct grants;
+struct memory;
 struct shell_state;
+struct state_queue;
 struct todo_list;
 struct tool_run;
 
@@ -60,6 +62,8 @@ struct tool_context {
 	struct grants *grants;	    /* what the user allowed and refused */
 	struct shell_state *shell;  /* cwd and exports that commands carry over */
 	struct todo_list *todo;
+	struct memory *memory;	      /* NULL = it has none */
+	struct state_queue *sessions; /* jobs on the database of all sessions; NULL = none */
 };
 
 struct tool_location {
@@ -119,6 +123,8 @@ struct tool {
 	const char *parameters;	 /* JSON schema of the arguments, as text */
 	enum tool_kind kind;
 	enum tool_class class;
+	/* False: a model is not told of it in this session. May be NULL: always true. */
+	bool (*offered)(const struct tool_context *context);
 	/* Checks the arguments, fills card and permission, keeps what it found in run->state.
 	 * Changes nothing outside. Bad arguments: tool_finish_error() and return. */
 	void (*prepare)(struct tool_run *run);
@@ -152,6 +158,7 @@ struct tool_run {
 /* The table of all tools; ends with a row whose name is NULL. */
 const struct tool *tool_table(void);
 const struct tool *tool_find(const char *name);
+bool tool_is_offered(const struct tool *tool, const struct tool_context *context);
 const char *tool_kind_name(enum tool_kind kind);
 const char *session_mode_name(enum session_mode mode);
 /* False for an unknown name. */

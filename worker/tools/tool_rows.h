@@ -12,5 +12,7 @@ extern const struct tool tool_patch;
 extern const struct tool tool_search_files;
 extern const struct tool tool_terminal;
 extern const struct tool tool_todo;
+extern const struct tool tool_memory;
+extern const struct tool tool_session_search;
 
 #endif

@@ -15,6 +15,8 @@ static const struct tool *const rows[] = {
     &tool_search_files,
     &tool_terminal,
     &tool_todo,
+    &tool_memory,
+    &tool_session_search,
 };
 
 #define ROW_COUNT (sizeof rows / sizeof *rows)
@@ -42,4 +44,10 @@ tool_find(const char *name)
 		if (strcmp(rows[i]->name, name) == 0)
 			return rows[i];
 	return NULL;
+}
+
+bool
+tool_is_offered(const struct tool *tool, const struct tool_context *context)
+{
+	return tool->offered == NULL || tool->offered(context);
 }
