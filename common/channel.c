@@ -342,13 +342,15 @@ channel_send(struct channel *channel, const struct frame_header *header, const v
 		return -1;
 	}
 	was_empty = evbuffer_get_length(channel->out) == 0;
-	do {
+	for (;;) {
 		size = length < MESSAGE_FRAME_MAX ? length : MESSAGE_FRAME_MAX;
 		if (queue_part(channel, &part, at, size, size < length) == -1)
 			return -1;
+		if (size == length) /* an empty payload may be NULL */
+			break;
 		at += size;
 		length -= size;
-	} while (length > 0);
+	}
 	if (was_empty)
 		channel_flush(channel);
 	return 0;
