@@ -24,6 +24,8 @@ int platform_executable(char *path, size_t size);
 /* Process `pid` runs. One that has ended and that its parent has not asked about counts as
  * ended where the system tells; false only when that is certain. */
 bool platform_process_lives(pid_t pid);
+/* Gives memory that was freed back to the system, where the allocator keeps it. */
+void platform_trim_memory(void);
 /* Fills with random bytes from the system; 0 or -1. */
 int platform_random(void *bytes, size_t length);
 

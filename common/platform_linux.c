@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,6 +95,14 @@ platform_process_lives(pid_t pid)
 		end = strrchr(text, ')');
 	}
 	return end == NULL || end[1] != ' ' || (end[2] != 'Z' && end[2] != 'X');
+}
+
+void
+platform_trim_memory(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
 }
 
 int

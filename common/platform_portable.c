@@ -91,6 +91,11 @@ platform_process_lives(pid_t pid)
 	return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
+void
+platform_trim_memory(void)
+{
+}
+
 int
 platform_random(void *bytes, size_t length)
 {

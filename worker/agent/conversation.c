@@ -4,6 +4,7 @@
 #include <config.h>
 
 #include "worker/agent/conversation.h"
+#include "worker/agent/display.h"
 #include "worker/providers/provider.h"
 #include "common/alloc.h"
 
@@ -78,11 +79,34 @@ message_characters(struct json_object *message)
 	return sum;
 }
 
+/* What a message looked like is for the store: here it would only take memory. */
+static struct json_object *
+without_display(struct json_object *message)
+{
+	struct json_object *copy;
+
+	if (!json_has(message, DISPLAY_MEMBER))
+		return json_object_get(message);
+	copy = json_object_new_object();
+	json_object_object_foreach(message, key, value)
+	{
+		if (strcmp(key, DISPLAY_MEMBER) != 0)
+			json_set(copy, key, json_object_get(value));
+	}
+	return copy;
+}
+
+static void
+add(struct conversation *conversation, struct json_object *message)
+{
+	conversation->characters += message_characters(message);
+	json_object_array_add(conversation->messages, message);
+}
+
 void
 conversation_append(struct conversation *conversation, struct json_object *message)
 {
-	conversation->characters += message_characters(message);
-	json_object_array_add(conversation->messages, json_object_get(message));
+	add(conversation, without_display(message));
 }
 
 void
@@ -94,7 +118,7 @@ conversation_adopt(struct conversation *conversation, struct json_object *messag
 	for (i = 0; i < count; i++)
 		json_set_boolean(conversation->ids,
 		    json_member_text(json_object_array_get_idx(calls, i), "id", ""), true);
-	conversation_append(conversation, message);
+	add(conversation, json_object_get(message));
 }
 
 void

@@ -21,9 +21,9 @@ void conversation_free(struct conversation *conversation);
 /* The messages; borrowed, not to be changed. */
 struct json_object *conversation_messages(const struct conversation *conversation);
 size_t conversation_length(const struct conversation *conversation);
-/* Appends a message and takes a reference to it. */
+/* Appends a message, without its display (display.h); the caller's is left as it is. */
 void conversation_append(struct conversation *conversation, struct json_object *message);
-/* The same for a message that was stored: its call ids are in use. */
+/* A message that was stored, as it is: its call ids are in use. */
 void conversation_adopt(struct conversation *conversation, struct json_object *message);
 /* Drops everything from message `length` on (a refused exchange). */
 void conversation_truncate(struct conversation *conversation, size_t length);

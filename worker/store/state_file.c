@@ -8,6 +8,7 @@
 #include "worker/store/state_schema.h"
 #include "common/alloc.h"
 #include "common/log.h"
+#include "common/platform.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -60,6 +61,14 @@ state_free(struct state *state)
 	free(state->home);
 	free(state->path);
 	free(state);
+}
+
+void
+state_rest(struct state *state)
+{
+	if (state->db != NULL)
+		sqlite3_db_release_memory(state->db);
+	platform_trim_memory();
 }
 
 void

@@ -39,6 +39,8 @@ void state_free(struct state *state);
 /* Opens or makes the database; does nothing when it is open and still the file at its path.
  * SQLITE_OK; a busy code (state_sql_is_busy(): try again later); else `error` says why. */
 int state_open(struct state *state, struct buffer *error);
+/* Nothing is to be done for a while: gives back the memory that the last work has used. */
+void state_rest(struct state *state);
 /* Says why a call on this database failed. */
 void state_explain(struct state *state, int code, struct buffer *error);
 /* True when WAL is safe with this library: 3.7.0 to 3.51.2 can lose the log in a race when it

@@ -31,6 +31,9 @@ static const struct {
 /* While a process ends there is little time: no politeness. */
 #define ENDING_MOST_MS 20
 
+/* A queue that was empty for so long rests. */
+#define REST_MS 300
+
 struct job {
 	TAILQ_ENTRY(job) entry;
 	state_job_run run;
@@ -43,7 +46,7 @@ struct job {
 
 struct state_queue {
 	struct state *state;
-	struct event *timer;
+	struct event *timer, *rest;
 	TAILQ_HEAD(, job) jobs;
 	size_t length;
 	size_t alone; /* so many jobs at the head get a transaction of their own */
@@ -249,6 +252,7 @@ static void
 on_timer(int fd, short events, void *arg)
 {
 	struct state_queue *queue = arg;
+	struct timeval rest = monotonic_interval(REST_MS);
 	int64_t pause = 0;
 
 	(void)fd;
@@ -260,6 +264,19 @@ on_timer(int fd, short events, void *arg)
 	/* One transaction a round: the loop has other things to do. */
 	if (!TAILQ_EMPTY(&queue->jobs))
 		schedule(queue, pause);
+	else
+		event_add(queue->rest, &rest);
+}
+
+static void
+on_rest(int fd, short events, void *arg)
+{
+	struct state_queue *queue = arg;
+
+	(void)fd;
+	(void)events;
+	if (TAILQ_EMPTY(&queue->jobs))
+		state_rest(queue->state);
 }
 
 struct state_queue *
@@ -270,6 +287,7 @@ state_queue_new(struct event_base *base, struct state *state)
 	TAILQ_INIT(&queue->jobs);
 	queue->state = state;
 	queue->timer = event_new(base, -1, 0, on_timer, queue);
+	queue->rest = event_new(base, -1, 0, on_rest, queue);
 	return queue;
 }
 
@@ -282,6 +300,7 @@ state_queue_free(struct state_queue *queue)
 		end_job(queue, TAILQ_FIRST(&queue->jobs), SQLITE_ABORT,
 		    "the program ended before it could be saved");
 	event_free(queue->timer);
+	event_free(queue->rest);
 	free(queue);
 }
 
