@@ -28,6 +28,7 @@ struct turn_text {
 	enum output_voice voice;
 	char message_id[IDENTIFIER_SIZE];
 	struct event *flush;
+	int64_t passed_on; /* when a piece last was; milliseconds */
 	/* Ids of the running answer's first text and thought, "" before them. */
 	char answer_id[IDENTIFIER_SIZE], thought_id[IDENTIFIER_SIZE];
 	struct buffer answer; /* the visible text of the running answer */
