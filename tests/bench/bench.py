@@ -342,12 +342,12 @@ class Bench:
         values = [self.cancel_once(client, session) for _ in range(self.times)]
         client.close()
         self.latency("cancel → answered, streaming, idle machine", "p50 ≤ 5 ms, p99 ≤ 50 ms", values)
+        self.cancel_in_a_tool()
         self.cancel_among("with up to 1000 deltas/s each", [steps_at(1)])
         # 300 kB as fast as it can, then a tool, and so on to the limit of a turn
         look = {"tool": {"name": "todo", "arguments": {}}}
         self.cancel_among("as fast as they can, with a tool each 300 kB",
                           [[{"repeat": {"text": "word ", "count": 60000}}, look]] * 89)
-        self.cancel_in_a_tool()
 
     def cancel_among(self, label, rounds):
         """Cancel in one session while 31 others are busy."""
