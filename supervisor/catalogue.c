@@ -6,6 +6,7 @@
 
 #include "supervisor/catalogue.h"
 #include "supervisor/payload.h"
+#include "supervisor/tail_commits.h"
 #include "supervisor/worker_hello.h"
 #include "supervisor/worker_process.h"
 #include "common/json.h"
@@ -17,31 +18,22 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #define ANSWER_MS 1000
-#define COMMIT_MS                                                                              \
-	65000 /* a little more than the worker's own patience with a locked database */
 #define DELAY_FIRST_MS 250
 #define DELAY_MOST_MS 8000
 #define LIFE_MS 10000 /* one that has lived this long is replaced at once */
 
-/* A tail that the catalogue worker has not answered for. */
-struct commit {
-	LIST_ENTRY(commit) entry;
-	char session[];
-};
-
 struct catalogue {
 	struct worker_list *list;
 	struct worker_process *worker;
-	struct event *answer_timer, *start_timer, *commit_timer;
+	struct event *answer_timer, *start_timer;
 	char *setup;
 	size_t setup_length;
 	struct settings settings;
 	struct catalogue_callbacks callbacks;
 	void *arg;
-	LIST_HEAD(, commit) commits;
+	struct tail_commits *commits;
 	int64_t delay, started;
 	bool hello, ready, stopped;
 };
@@ -76,31 +68,10 @@ take_settings(struct catalogue *catalogue, const void *payload, size_t length)
 	catalogue->callbacks.changed(catalogue->arg);
 }
 
-static struct commit *
-find_commit(const struct catalogue *catalogue, const char *session)
-{
-	struct commit *commit;
-
-	LIST_FOREACH(commit, &catalogue->commits, entry)
-	{
-		if (strcmp(commit->session, session) == 0)
-			return commit;
-	}
-	return NULL;
-}
-
-static void
-drop_commit(struct commit *commit)
-{
-	LIST_REMOVE(commit, entry);
-	free(commit);
-}
-
 static void
 take_committed(struct catalogue *catalogue, const char *payload, size_t length)
 {
 	struct wire_cursor cursor;
-	struct commit *commit = NULL;
 	char *session;
 	const char *text;
 	size_t text_length;
@@ -108,33 +79,19 @@ take_committed(struct catalogue *catalogue, const char *payload, size_t length)
 	wire_start(&cursor, payload, length);
 	text = wire_get_text(&cursor, &text_length);
 	session = text != NULL ? strndup(text, text_length) : NULL;
-	if (session != NULL)
-		commit = find_commit(catalogue, session);
-	if (commit == NULL) {
+	if (session == NULL || !tail_commits_done(catalogue->commits, session))
 		worker_violation(catalogue->worker, "TAIL_COMMITTED without a COMMIT_TAIL");
-	} else {
-		drop_commit(commit);
+	else
 		catalogue->callbacks.committed(session, catalogue->arg);
-	}
 	free(session);
 }
 
-/* Nobody waits for ever. */
 static void
-on_commit_time(int fd, short events, void *arg)
+on_given_up(const char *session, void *arg)
 {
 	struct catalogue *catalogue = arg;
-	struct commit *commit;
 
-	(void)fd;
-	(void)events;
-	while ((commit = LIST_FIRST(&catalogue->commits)) != NULL) {
-		log_warning("catalogue", "session %s: no word about the rest of an answer",
-		    commit->session);
-		LIST_REMOVE(commit, entry);
-		catalogue->callbacks.committed(commit->session, catalogue->arg);
-		free(commit);
-	}
+	catalogue->callbacks.committed(session, catalogue->arg);
 }
 
 static void
@@ -212,8 +169,7 @@ catalogue_gone(struct worker_process *worker, const char *cause, void *arg)
 	(void)worker;
 	log_debug("catalogue", "the catalogue worker %s", cause);
 	catalogue->worker = NULL;
-	while (!LIST_EMPTY(&catalogue->commits))
-		drop_commit(LIST_FIRST(&catalogue->commits));
+	tail_commits_lost(catalogue->commits);
 	catalogue->callbacks.gone(cause, catalogue->arg);
 	if (catalogue->stopped)
 		return;
@@ -244,6 +200,7 @@ start(struct catalogue *catalogue)
 	}
 	worker_send(catalogue->worker, TO_WORKER_SETUP, 0, 0, catalogue->setup,
 	    catalogue->setup_length);
+	tail_commits_send(catalogue->commits, catalogue->worker);
 }
 
 static void
@@ -276,15 +233,14 @@ catalogue_new(struct event_base *base, struct worker_list *list, const char *set
 	catalogue->list = list;
 	catalogue->callbacks = *callbacks;
 	catalogue->arg = arg;
-	LIST_INIT(&catalogue->commits);
 	catalogue->delay = DELAY_FIRST_MS;
 	catalogue->setup = strndup(setup, length);
 	catalogue->setup_length = length;
 	catalogue->answer_timer = evtimer_new(base, on_answer, catalogue);
 	catalogue->start_timer = evtimer_new(base, on_start, catalogue);
-	catalogue->commit_timer = evtimer_new(base, on_commit_time, catalogue);
+	catalogue->commits = tail_commits_new(base, on_given_up, catalogue);
 	if (catalogue->setup == NULL || catalogue->answer_timer == NULL ||
-	    catalogue->start_timer == NULL || catalogue->commit_timer == NULL) {
+	    catalogue->start_timer == NULL || catalogue->commits == NULL) {
 		catalogue_free(catalogue);
 		return NULL;
 	}
@@ -301,10 +257,7 @@ catalogue_free(struct catalogue *catalogue)
 		event_free(catalogue->answer_timer);
 	if (catalogue->start_timer != NULL)
 		event_free(catalogue->start_timer);
-	if (catalogue->commit_timer != NULL)
-		event_free(catalogue->commit_timer);
-	while (!LIST_EMPTY(&catalogue->commits))
-		drop_commit(LIST_FIRST(&catalogue->commits));
+	tail_commits_free(catalogue->commits);
 	free(catalogue->setup);
 	free(catalogue->settings.provider);
 	free(catalogue->settings.label);
@@ -331,28 +284,15 @@ void
 catalogue_commit_tail(
     struct catalogue *catalogue, const char *session, const char *text, size_t length)
 {
-	struct buffer payload = BUFFER_EMPTY;
-	struct commit *commit = malloc(sizeof *commit + strlen(session) + 1);
-	struct timeval interval = monotonic_interval(COMMIT_MS);
-
-	wire_put_text(&payload, session, strlen(session));
-	buffer_append(&payload, text, length);
-	if (catalogue->worker != NULL && commit != NULL && !payload.failed &&
-	    worker_send(catalogue->worker, TO_WORKER_COMMIT_TAIL, 0, 0, payload.data,
-		payload.length) == 0) {
-		strcpy(commit->session, session);
-		LIST_INSERT_HEAD(&catalogue->commits, commit, entry);
-		event_add(catalogue->commit_timer, &interval);
-		commit = NULL;
-	}
-	free(commit);
-	buffer_free(&payload);
+	if (tail_commits_add(catalogue->commits, session, text, length) == 0 &&
+	    catalogue->worker != NULL)
+		tail_commits_send(catalogue->commits, catalogue->worker);
 }
 
 bool
 catalogue_commits(const struct catalogue *catalogue, const char *session)
 {
-	return find_commit(catalogue, session) != NULL;
+	return tail_commits_has(catalogue->commits, session);
 }
 
 void

@@ -29,7 +29,7 @@ struct catalogue_callbacks {
 	    const char *data, size_t data_length, void *arg);
 	/* A tail of this session was committed, or could not be: a worker may load it now. */
 	void (*committed)(const char *session, void *arg);
-	/* It died: what it was asked has no answer, and nothing is being committed. */
+	/* It died: what it was asked has no answer. A tail goes to the next one. */
 	void (*gone)(const char *cause, void *arg);
 };
 

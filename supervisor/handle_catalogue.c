@@ -177,16 +177,11 @@ void
 handle_catalogue_gone(struct supervisor *supervisor, const char *cause)
 {
 	struct pending *pending;
-	struct session *session, *next;
 	size_t i;
 
 	for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
 		while ((pending = pending_first(supervisor->pending, kinds[i], NULL)) != NULL)
 			pending_error_with(pending, RPC_INTERNAL_ERROR,
 			    "The session store's process died", "details", cause);
-	for (session = session_first(supervisor->sessions); session != NULL; session = next) {
-		next = session_next(session);
-		session_tail_committed(session);
-	}
 	supervisor_check_stop(supervisor);
 }

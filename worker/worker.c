@@ -93,6 +93,8 @@ finish_saving(struct worker *worker)
 {
 	if (worker->durable)
 		store_sqlite_finish(worker->agent.store, SAVE_MS);
+	if (worker->queue != NULL)
+		state_queue_finish(worker->queue, SAVE_MS);
 }
 
 /* The supervisor is gone. The loop learns it from the socket, before or after; should it not

@@ -251,6 +251,32 @@ class Locked(SessionTest):
         self.assertEqual(server.last.texts("assistant"), ["one", "half a "])
         self.assert_kept(agent, session)
 
+    def test_death_of_who_saves_it(self):
+        """the catalogue worker is killed with the text of a cancelled answer: the next one saves it"""
+        _server, agent, session, request, lock = self.cancelled_while_locked(model.say("three"))
+        agent.cancel(session)
+        agent.wait(request, 5)
+        time.sleep(2.5)  # the worker is gone, its text is with the catalogue worker
+        for pid, line in agent.workers().items():
+            if "--catalogue" in line:
+                processes.kill(pid)
+        request = agent.prompt_start(session, "third")
+        lock.execute("ROLLBACK")
+        self.assertEqual(agent.wait(request, 20)["result"]["stopReason"], "end_turn")
+        self.assert_kept(agent, session)
+
+    def test_end_of_input(self):
+        """what is with the catalogue worker is saved before everything ends"""
+        _server, agent, session, request, lock = self.cancelled_while_locked(model.say("three"))
+        agent.cancel(session)
+        agent.wait(request, 5)
+        time.sleep(2.5)
+        lock.execute("ROLLBACK")
+        self.sweep(agent)
+        again = self.agent()
+        self.assertEqual(again.load(session, self.work) and again.turn(session, "third"), "end_turn")
+        self.assert_kept(again, session)
+
     def test_load_after_a_close(self):
         _server, agent, session, _request, lock = self.cancelled_while_locked(model.say("three"))
         close = agent.start("session/close", {"sessionId": session})
