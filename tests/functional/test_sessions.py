@@ -215,6 +215,32 @@ class Recovery(SessionTest):
         self.assertEqual(server.last.texts()[:2], ["one", "two"])
 
 
+class Unwritable(SessionTest):
+    def test_newer_layout(self):
+        """B76: a database that can only be read: turns are answered, the user is told once"""
+        server, first, session = self.start(model.say("one"), model.run("echo done >file"),
+                                            model.say("two"), model.say("three"))
+        self.assertEqual(first.turn(session, "first"), "end_turn")
+        self.sweep(first)
+        connection = self.database()
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET sql = rtrim(rtrim(sql), ')') || ', later TEXT NOT NULL)' "
+                           "WHERE name = 'messages'")
+        connection.commit()
+        before = connection.execute("SELECT count(*), total(id) FROM messages").fetchall()
+        agent = self.agent()
+        self.stderr_is_quiet = False
+        session = agent.new_session(self.work)
+        self.assertEqual(agent.turn(session, "second"), "end_turn")
+        self.assertEqual(self.get("file"), b"done\n")
+        self.assertIn("cannot be saved", agent.text(session))
+        self.assertTrue(agent.text(session).endswith("two"))
+        self.assertEqual(agent.turn(session, "third"), "end_turn")
+        self.assertEqual(agent.text(session).count("cannot be saved"), 1)
+        self.assertEqual(server.last.texts(), ["second", "third"])
+        self.assertEqual(connection.execute("SELECT count(*), total(id) FROM messages").fetchall(), before)
+
+
 class Locked(SessionTest):
     """Another program holds the database: what was shown is saved when it lets go, once and in order."""
 

@@ -35,6 +35,7 @@ struct agent {
 	bool images;			     /* the model takes pictures, as far as we know */
 	enum request_reasoning reasoning;    /* what is sent back of earlier thoughts */
 	struct turn *turn;		     /* the running one, NULL when idle */
+	bool unsaved;			     /* the user was told that nothing can be saved */
 	int64_t input_tokens, output_tokens; /* sums over the session */
 	int64_t context_tokens;		     /* of the last request and its answer */
 	/* One request to the model has ended; may be NULL. */

@@ -194,9 +194,12 @@ on_prompt_saved(const char *error, void *arg)
 	struct turn *turn = arg;
 
 	turn->agent->output.saved(error == NULL, turn->agent->output.arg);
-	if (error != NULL)
+	if (error != NULL && !store_keeps(turn->agent->store)) {
 		turn_fail(turn, INTERNAL_ERROR, "The prompt could not be saved", error);
-	else if (turn->cancelled)
+		return;
+	}
+	turn_tell_saving(turn->agent, error);
+	if (turn->cancelled)
 		turn_finish(turn, STOP_REASON_CANCELLED);
 	else
 		request(turn);

@@ -139,7 +139,7 @@ on_calls_saved(const char *error, void *arg)
 	struct turn *turn = arg;
 
 	turn_on_saved(error, turn->agent);
-	if (error != NULL)
+	if (error != NULL && !store_keeps(turn->agent->store))
 		turn_fail(turn, INTERNAL_ERROR, "The answer could not be saved", error);
 	else
 		call_batch_start(turn->batch);

@@ -64,6 +64,7 @@ on_result_saved(const char *error, void *arg)
 
 	if (error != NULL)
 		log_warning("store", "a tool result could not be saved: %s", error);
+	turn_tell_saving(call->batch->turn->agent, error);
 	call->state = CALL_DONE;
 	event_active(call->batch->advance, EV_TIMEOUT, 0);
 }
@@ -170,7 +171,7 @@ on_start_saved(const char *error, void *arg)
 
 	if (call->state != CALL_STARTING)
 		return;
-	if (error != NULL) {
+	if (error != NULL && !store_keeps(call->batch->turn->agent->store)) {
 		tool_finish_error(call->run, "The call could not be put on record: %s", error);
 		return;
 	}

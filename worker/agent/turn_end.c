@@ -80,13 +80,3 @@ turn_fail(struct turn *turn, int code, const char *message, const char *details)
 	turn_text_flush(turn, true);
 	store_turn_end(turn->agent->store, "failed", on_end_saved, turn);
 }
-
-void
-turn_on_saved(const char *error, void *arg)
-{
-	struct agent *agent = arg;
-
-	if (error != NULL)
-		log_warning("store", "an answer could not be saved: %s", error);
-	agent->output.saved(error == NULL, agent->output.arg);
-}

@@ -94,6 +94,10 @@ void call_batch_free(struct call_batch *batch);
 void turn_finish(struct turn *turn, enum stop_reason reason);
 void turn_fail(struct turn *turn, int code, const char *message, const char *details);
 void turn_free(struct turn *turn);
+
+/* turn_saved.c */
+/* The user is told once when the store stops saving. */
+void turn_tell_saving(struct agent *agent, const char *error);
 /* For store verbs that nothing waits for; the argument is the agent. */
 void turn_on_saved(const char *error, void *arg);
 

@@ -57,3 +57,9 @@ store_turn_end(struct store *store, const char *reason, store_saved saved, void 
 {
 	store->backend->turn_end(store, reason, saved, arg);
 }
+
+bool
+store_keeps(const struct store *store)
+{
+	return store->backend->keeps(store);
+}

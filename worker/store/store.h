@@ -7,6 +7,7 @@
 
 #include "common/json.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct store;
@@ -32,6 +33,7 @@ struct store_backend {
 	/* The model refused: the exchange of the running turn counts no more. */
 	void (*drop_exchange)(struct store *store, store_saved saved, void *arg);
 	void (*turn_end)(struct store *store, const char *reason, store_saved saved, void *arg);
+	bool (*keeps)(const struct store *store);
 };
 
 /* Every backend's struct begins with this. */
@@ -51,6 +53,9 @@ void store_save_partial(
     struct store *store, struct json_object *message, store_saved saved, void *arg);
 void store_drop_exchange(struct store *store, store_saved saved, void *arg);
 void store_turn_end(struct store *store, const char *reason, store_saved saved, void *arg);
+/* Something could not be saved for a reason that may pass (a lock, a full disk): it is kept and
+ * saved with what comes next. */
+bool store_keeps(const struct store *store);
 
 /* The backend that keeps everything for the life of the process. */
 struct store *store_memory_new(void);

@@ -92,6 +92,13 @@ memory_turn_end(struct store *store, const char *reason, store_saved saved, void
 	saved(NULL, arg);
 }
 
+static bool
+memory_keeps(const struct store *store)
+{
+	(void)store;
+	return false;
+}
+
 static const struct store_backend backend = {
     .name = "memory",
     .free = memory_free,
@@ -102,6 +109,7 @@ static const struct store_backend backend = {
     .save_partial = memory_save_partial,
     .drop_exchange = memory_drop_exchange,
     .turn_end = memory_turn_end,
+    .keeps = memory_keeps,
 };
 
 struct store *

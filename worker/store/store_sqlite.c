@@ -141,6 +141,12 @@ verb_done(int code, const char *error, void *arg)
 	free(job);
 }
 
+static bool
+keeps(const struct store *store)
+{
+	return !TAILQ_EMPTY(&((const struct store_sqlite *)(const void *)store)->left_over);
+}
+
 static void
 add_verb(struct store *store, enum store_operation_kind kind, struct json_object *message,
     const char *call_id, store_saved saved, void *arg)
@@ -153,7 +159,9 @@ add_verb(struct store *store, enum store_operation_kind kind, struct json_object
 	job->operation.call_id = call_id != NULL ? xstrdup(call_id) : NULL;
 	job->saved = saved;
 	job->arg = arg;
-	state_queue_write(job->self->queue, STATE_PATIENCE_MESSAGES, run_verb, verb_done, job);
+	state_queue_write(job->self->queue,
+	    keeps(store) ? STATE_PATIENCE_AGAIN : STATE_PATIENCE_MESSAGES, run_verb, verb_done,
+	    job);
 }
 
 static void
@@ -277,6 +285,7 @@ static const struct store_backend backend = {
     .save_partial = save_partial,
     .drop_exchange = drop_exchange,
     .turn_end = end_turn,
+    .keeps = keeps,
 };
 
 struct store *
