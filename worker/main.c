@@ -10,7 +10,6 @@
 #include "worker/program_path.h"
 #include "worker/sessions/sessions_command.h"
 #include "common/exit_cause.h"
-#include "common/fd.h"
 #include "common/platform.h"
 
 #include <fcntl.h>

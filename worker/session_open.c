@@ -9,7 +9,6 @@
 #include "worker/store/store_sqlite.h"
 #include "worker/supervisor_link.h"
 #include "worker/tools/todo.h"
-#include "common/alloc.h"
 #include "common/log.h"
 #include "common/wire.h"
 

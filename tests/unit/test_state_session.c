@@ -175,19 +175,6 @@ test_broken_config_is_replaced(void **state)
 }
 
 static void
-test_end_and_reopen(void **state)
-{
-	(void)state;
-	create("s");
-	assert_int_equal(state_session_end(database, "s", "user_exit"), SQLITE_OK);
-	assert_int_equal(state_session_end(database, "s", "later"), SQLITE_OK);
-	assert_string_equal(
-	    value("SELECT end_reason FROM sessions WHERE ended_at > 0"), "user_exit");
-	assert_int_equal(state_session_reopen(database, "s"), SQLITE_OK);
-	assert_string_equal(value("SELECT ended_at IS NULL FROM sessions"), "1");
-}
-
-static void
 title_is(const char *id, const char *title, const char *source, const char *expected)
 {
 	char *stored;
@@ -498,7 +485,6 @@ main(void)
 	    DATABASE_CASE(test_unknown_sessions),
 	    DATABASE_CASE(test_update),
 	    DATABASE_CASE(test_broken_config_is_replaced),
-	    DATABASE_CASE(test_end_and_reopen),
 	    DATABASE_CASE(test_titles),
 	    DATABASE_CASE(test_derived_titles),
 	    DATABASE_CASE(test_usage),

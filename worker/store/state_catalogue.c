@@ -81,17 +81,6 @@ say_unknown(const struct catalogue_job *job, struct buffer *error)
 }
 
 static int
-run_read(struct state *state, void *arg, struct buffer *error)
-{
-	struct catalogue_job *job = arg;
-	struct json_object *session;
-	int code = state_session_read(state, job->session, &session);
-
-	set_result(job, session);
-	return code == SQLITE_NOTFOUND ? say_unknown(job, error) : code;
-}
-
-static int
 run_fork(struct state *state, void *arg, struct buffer *error)
 {
 	struct catalogue_job *job = arg;
@@ -155,14 +144,6 @@ state_catalogue_list(struct state_queue *queue, const char *cwd, const char *cur
 	job->cwd = copy_text(cwd);
 	job->cursor = copy_text(cursor);
 	state_queue_read(queue, STATE_PATIENCE_WRITE, run_list, job_done, job);
-}
-
-void
-state_catalogue_read(
-    struct state_queue *queue, const char *session, state_catalogue_done done, void *arg)
-{
-	state_queue_read(
-	    queue, STATE_PATIENCE_WRITE, run_read, job_done, new_job(session, done, arg));
 }
 
 void

@@ -9,7 +9,6 @@
 #include "worker/store/state_preview.h"
 #include "worker/store/state_shown.h"
 #include "worker/store/state_time.h"
-#include "common/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 
 #include "worker/store/state_messages.h"
 #include "worker/store/state_row.h"
-#include "common/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "worker/store/state_preview.h"
 #include "worker/store/state_shown.h"
 #include "worker/store/state_time.h"
-#include "common/alloc.h"
 #include "common/utf8.h"
 
 #include <stdlib.h>

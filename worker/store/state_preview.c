@@ -5,7 +5,6 @@
 
 #include "worker/store/state_preview.h"
 #include "worker/store/state_row.h"
-#include "common/alloc.h"
 #include "common/utf8.h"
 
 #include <stdlib.h>

@@ -17,8 +17,9 @@ struct state_queue;
 /* Patience of a job, in milliseconds, from the moment it is given (as in Hermes). */
 #define STATE_PATIENCE_MESSAGES 60000
 #define STATE_PATIENCE_WRITE 20000
-#define STATE_PATIENCE_AGAIN 2000 /* something waits already: nobody waits a minute each time  \
-				   */
+#define STATE_PATIENCE_AGAIN                                                                   \
+	2000 /* something waits already: nobody waits a minute each time                       \
+	      */
 #define STATE_PATIENCE_STAMP 500
 
 /* Runs within a transaction: SQLITE_OK to commit; anything else undoes all of it: a busy code

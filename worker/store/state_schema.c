@@ -5,7 +5,6 @@
 
 #include "worker/store/state_schema.h"
 #include "worker/store/state_layout.h"
-#include "common/alloc.h"
 #include "common/log.h"
 
 #include <stdlib.h>

@@ -234,19 +234,3 @@ state_session_update(struct state *state, const struct store_session_info *info)
 	json_object_put(config);
 	return code;
 }
-
-int
-state_session_end(struct state *state, const char *id, const char *reason)
-{
-	return state_sql_run(state->db,
-	    "UPDATE sessions SET ended_at = ?2, end_reason = ?3 WHERE id = ?1 AND "
-	    "ended_at IS NULL",
-	    "trt", id, state_sql_now(), reason);
-}
-
-int
-state_session_reopen(struct state *state, const char *id)
-{
-	return state_sql_run(state->db,
-	    "UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE id = ?", "t", id);
-}

@@ -23,9 +23,6 @@ int state_session_create(
 /* Writes what `info` has over what the row has; members of model_config that are not named
  * stay. Does nothing where there is no row: it comes with the first message. */
 int state_session_update(struct state *state, const struct store_session_info *info);
-/* Marks a session as ended now, and as open again. */
-int state_session_end(struct state *state, const char *id, const char *reason);
-int state_session_reopen(struct state *state, const char *id);
 /* Removes the session with its messages and everything that hangs on it. Sessions that were
  * forked from it stay. Succeeds when there is none (*removed false). Refused while somebody
  * else's turn runs in it. `holder` as in state_lease.h. */

@@ -59,7 +59,5 @@ bool store_keeps(const struct store *store);
 
 /* The backend that keeps everything for the life of the process. */
 struct store *store_memory_new(void);
-/* Its rows so far (array of messages, a partial as the last); borrowed. */
-struct json_object *store_memory_rows(struct store *store);
 
 #endif

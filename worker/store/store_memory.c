@@ -122,9 +122,3 @@ store_memory_new(void)
 	self->started = json_object_new_array();
 	return &self->store;
 }
-
-struct json_object *
-store_memory_rows(struct store *store)
-{
-	return memory(store)->rows;
-}
