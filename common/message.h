@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Changes with every change of this file that a peer could notice. */
-#define MESSAGE_PROTOCOL_VERSION 2
+#define MESSAGE_PROTOCOL_VERSION 3
 
 enum message_type {
 	/* To every worker. */
@@ -47,7 +47,8 @@ enum message_type {
 	TO_SUPERVISOR_CALL_CLOSED,    /* text call id: the card has its final state */
 	TO_SUPERVISOR_STATE_SAVED,    /* u64: this many TEXT messages of the turn are saved */
 	TO_SUPERVISOR_SESSION_STATE,  /* json: mode and options for a successor's SETUP */
-	TO_SUPERVISOR_CLIENT_REQUEST, /* text method, json params without sessionId */
+	TO_SUPERVISOR_CLIENT_REQUEST, /* text method, text call id, json params without
+					 sessionId */
 	TO_SUPERVISOR_CLIENT_CANCEL,  /* empty: the answer is not wanted any more */
 	TO_SUPERVISOR_RESPONSE,	      /* json: result of a REQUEST or COMMAND */
 	TO_SUPERVISOR_RESPONSE_ERROR, /* i32 code, text message, json data or empty */
