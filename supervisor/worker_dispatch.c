@@ -369,6 +369,15 @@ on_turn_failed(struct session *session, const struct message *message)
 		failure_event(session, message, SESSION_EVENT_TURN_FAILED);
 }
 
+static void
+on_busy(struct session *session, const struct message *message)
+{
+	static const struct session_detail nothing;
+
+	(void)message;
+	session_event(session, SESSION_EVENT_BUSY, &nothing);
+}
+
 static const struct {
 	enum message_type type;
 	message_function function;
@@ -387,6 +396,7 @@ static const struct {
     {TO_SUPERVISOR_RESPONSE_ERROR, on_response_error},
     {TO_SUPERVISOR_TURN_DONE, on_turn_done},
     {TO_SUPERVISOR_TURN_FAILED, on_turn_failed},
+    {TO_SUPERVISOR_BUSY, on_busy},
     {TO_SUPERVISOR_HELLO, on_hello},
     {TO_SUPERVISOR_READY, on_ready},
     {TO_SUPERVISOR_SETUP_FAILED, on_setup_failed},
