@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Changes with every change of this file that a peer could notice. */
-#define MESSAGE_PROTOCOL_VERSION 2
+#define MESSAGE_PROTOCOL_VERSION 4
 
 enum message_type {
 	/* To every worker. */
@@ -26,6 +26,7 @@ enum message_type {
 	TO_WORKER_COMMAND,	 /* json: params of a session/prompt that acts at once */
 	TO_WORKER_REQUEST,	 /* text method, json params: answer with RESPONSE */
 	TO_WORKER_CLIENT_ANSWER, /* u8 failed, json: result or error of a CLIENT_REQUEST */
+	TO_WORKER_RETIRE, /* empty: you are idle; say what a successor needs and end, or BUSY */
 
 	/* To the catalogue worker. */
 	TO_WORKER_SETTINGS_QUERY = 140, /* empty: read the configuration again, send SETTINGS */
@@ -47,12 +48,14 @@ enum message_type {
 	TO_SUPERVISOR_CALL_CLOSED,    /* text call id: the card has its final state */
 	TO_SUPERVISOR_STATE_SAVED,    /* u64: this many TEXT messages of the turn are saved */
 	TO_SUPERVISOR_SESSION_STATE,  /* json: mode and options for a successor's SETUP */
-	TO_SUPERVISOR_CLIENT_REQUEST, /* text method, json params without sessionId */
+	TO_SUPERVISOR_CLIENT_REQUEST, /* text method, text call id, json params without
+					 sessionId */
 	TO_SUPERVISOR_CLIENT_CANCEL,  /* empty: the answer is not wanted any more */
 	TO_SUPERVISOR_RESPONSE,	      /* json: result of a REQUEST or COMMAND */
 	TO_SUPERVISOR_RESPONSE_ERROR, /* i32 code, text message, json data or empty */
 	TO_SUPERVISOR_TURN_DONE,      /* u8 stop reason, json usage or empty */
 	TO_SUPERVISOR_TURN_FAILED,    /* i32 code, text message, json data or empty */
+	TO_SUPERVISOR_BUSY, /* empty: the answer to RETIRE of one that cannot end now */
 
 	/* From the catalogue worker. */
 	TO_SUPERVISOR_SETTINGS = 260, /* json: provider, limits, log level */
@@ -76,6 +79,7 @@ enum session_state {
 	SESSION_TURN_RUNNING, /* a prompt is being answered */
 	SESSION_CANCELLING,   /* the turn was cancelled, its end is awaited */
 	SESSION_RECOVERING,   /* a successor takes over a turn */
+	SESSION_RETIRING,     /* the idle worker was asked to give its process back */
 	SESSION_STOPPING,     /* the worker was told to end */
 	SESSION_DEAD,	      /* no worker */
 	SESSION_STATE_COUNT

@@ -22,6 +22,7 @@
 #define ANSWER_MS 1000
 #define DELAY_FIRST_MS 250
 #define DELAY_MOST_MS 8000
+#define IDLE_MOST_MS ((int64_t)365 * 24 * 3600 * 1000)
 #define LIFE_MS 10000 /* one that has lived this long is replaced at once */
 
 struct catalogue {
@@ -52,6 +53,7 @@ take_settings(struct catalogue *catalogue, const void *payload, size_t length)
 {
 	struct json_object *value;
 	const char *reason;
+	int64_t idle = 0;
 
 	value = json_parse(payload, length, &reason);
 	if (!json_object_is_type(value, json_type_object)) {
@@ -62,6 +64,9 @@ take_settings(struct catalogue *catalogue, const void *payload, size_t length)
 	replace(&catalogue->settings.provider, json_member_string(value, "provider"));
 	replace(&catalogue->settings.label,
 	    json_member_text(value, "label", catalogue->settings.provider));
+	json_member_integer(value, "workerIdleMs", &idle);
+	catalogue->settings.worker_idle_ms =
+	    idle < 0 || idle > IDLE_MOST_MS ? IDLE_MOST_MS : idle;
 	catalogue->settings.known = true;
 	json_object_put(value);
 	event_del(catalogue->answer_timer);

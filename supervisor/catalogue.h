@@ -15,9 +15,10 @@ struct worker_list;
 
 /* What SETTINGS told. */
 struct settings {
-	bool known;	/* they have come at least once */
-	char *provider; /* id, NULL when none is configured */
-	char *label;	/* for people */
+	bool known;		/* they have come at least once */
+	char *provider;		/* id, NULL when none is configured */
+	char *label;		/* for people */
+	int64_t worker_idle_ms; /* an idle worker ends after this time; 0 = never */
 };
 
 /* What the catalogue worker answers. `token` is that of catalogue_request(). */

@@ -35,18 +35,33 @@ answer_id(const struct client_line *line)
 	return errno != 0 || number > INT_MAX ? -1 : (int)number;
 }
 
+/* To the worker that asked; when it is gone the answer waits for its successor. */
+static void
+pass_on(struct client_request_table *table, struct client_request *request,
+    const struct buffer *payload)
+{
+	struct session *session = client_request_session(request);
+	uint32_t number = client_request_number(request);
+
+	if (number == 0 || session->worker == NULL ||
+	    worker_send(session->worker, TO_WORKER_CLIENT_ANSWER, number, 0, payload->data,
+		payload->length) == -1)
+		client_request_hold(table, request, payload);
+	else
+		client_request_done(table, request);
+}
+
 void
 handle_client_answer(struct supervisor *supervisor, const struct client_line *line)
 {
 	struct buffer payload = BUFFER_EMPTY;
-	struct session *session;
+	struct client_request *request;
 	const char *value;
 	size_t length;
-	uint32_t request;
 	bool failed;
 
-	session = client_request_take(supervisor->requests, answer_id(line), &request);
-	if (session == NULL) {
+	request = client_request_find(supervisor->requests, answer_id(line));
+	if (request == NULL) {
 		log_debug("rpc", "an answer that nobody waits for was ignored");
 		return;
 	}
@@ -56,8 +71,9 @@ handle_client_answer(struct supervisor *supervisor, const struct client_line *li
 		value = client_line_part(line, PART_RESULT, &length);
 	wire_put_u8(&payload, failed);
 	buffer_append(&payload, value != NULL ? value : "null", value != NULL ? length : 4);
-	if (!payload.failed && session->worker != NULL)
-		worker_send(session->worker, TO_WORKER_CLIENT_ANSWER, request, 0, payload.data,
-		    payload.length);
+	if (payload.failed)
+		client_request_done(supervisor->requests, request);
+	else
+		pass_on(supervisor->requests, request, &payload);
 	buffer_free(&payload);
 }

@@ -32,6 +32,7 @@ start_turn(struct session *session, struct pending *pending, const char *params,
 	session->turn.id = session->last_turn;
 	session->turn.pending = pending;
 	session->state = SESSION_TURN_RUNNING;
+	session_disarm(session);
 	session->turn.deaths = 0;
 	session_keep_prompt(session, params, length);
 	/* A worker that is just dying fails the turn by its end. */
@@ -79,7 +80,7 @@ become_idle(struct session *session)
 	session->turn.id = 0;
 	tail_clear(&session->turn.tail);
 	session->state = SESSION_IDLE;
-	session_disarm(session);
+	session_idle_since_now(session);
 	client_request_cancel_all(session->supervisor->requests, session);
 	if (session->close_wanted) {
 		static const struct session_detail nothing;
@@ -142,6 +143,8 @@ start_prompt(struct session *session, const struct session_detail *detail)
 static void
 forward_call(struct session *session, const struct session_detail *detail)
 {
+	if (session->state == SESSION_IDLE)
+		session_idle_since_now(session);
 	forward(session, detail->pending, detail->method, detail->params, detail->length);
 }
 
@@ -213,7 +216,7 @@ become_ready(struct session *session, const struct session_detail *detail)
 
 	session->ready = true;
 	session->state = SESSION_IDLE;
-	session_disarm(session);
+	session_idle_since_now(session);
 	pending = session_opening(session);
 	if (pending != NULL)
 		session_answer_open(session, pending, detail->data, detail->data_length);
@@ -248,6 +251,15 @@ end_cancelled(struct session *session, const struct session_detail *detail)
 	/* One that is being ended takes no further turn: what waits is for its successor. */
 	if (!worker_stopping(session->worker))
 		become_idle(session);
+}
+
+static void
+stay(struct session *session, const struct session_detail *detail)
+{
+	(void)detail;
+	session->state = SESSION_IDLE;
+	session_idle_since_now(session);
+	run_waiting(session);
 }
 
 /* Starts the worker that a request to open the session waits for. */
@@ -316,7 +328,8 @@ session_close(struct session *session)
 bool
 session_may_open_again(const struct session *session)
 {
-	return session->state == SESSION_IDLE || session->state == SESSION_DEAD ||
+	return session->state == SESSION_IDLE || session->state == SESSION_RETIRING ||
+	       session->state == SESSION_DEAD ||
 	       (session->state == SESSION_STOPPING && !session->reopen);
 }
 
@@ -363,6 +376,9 @@ static const action_function functions[SESSION_ACTION_COUNT] = {
     [SESSION_FAIL_TURN] = fail_turn,
     [SESSION_END_CANCELLED] = end_cancelled,
     [SESSION_CANCEL_TIMEOUT] = cancel_timeout,
+    [SESSION_RETIRE] = session_retire,
+    [SESSION_STAY] = stay,
+    [SESSION_RETIRE_TIMEOUT] = session_retire_timeout,
     [SESSION_START_DIED] = session_start_died,
     [SESSION_IDLE_DIED] = session_idle_died,
     [SESSION_TURN_DIED] = session_turn_died,

@@ -32,8 +32,10 @@ run_again(struct session *session)
 void
 session_turn_died(struct session *session, const struct session_detail *detail)
 {
-	client_request_cancel_all(session->supervisor->requests, session);
+	struct client_request_table *requests = session->supervisor->requests;
+
 	if (run_again(session)) {
+		client_request_cancel_all(requests, session);
 		session_fail_calls(session, detail->cause);
 		session->turn.id = 0;
 		session_become_dead(session);
@@ -43,8 +45,11 @@ session_turn_died(struct session *session, const struct session_detail *detail)
 	session_fail_calls(session, detail->cause);
 	session->worker = NULL;
 	/* A successor goes on only with a turn that is known to be saved. */
-	if (session->turn.prompt == NULL && recovery_begin(session, detail->cause))
+	if (session->turn.prompt == NULL && recovery_begin(session, detail->cause)) {
+		client_request_keep(requests, session);
 		return;
+	}
+	client_request_cancel_all(requests, session);
 	recovery_commit(session);
 	session_answer_turn_died(session, detail->cause);
 	session->turn.id = 0;
@@ -67,6 +72,7 @@ void
 session_cancel_recovery(struct session *session, const struct session_detail *detail)
 {
 	(void)detail;
+	client_request_cancel_all(session->supervisor->requests, session);
 	recovery_commit(session);
 	session_cancel_waiting(session);
 	session_answer_turn(session, STOP_REASON_CANCELLED, NULL, 0);
@@ -80,6 +86,7 @@ session_cancel_recovery(struct session *session, const struct session_detail *de
 void
 session_close_recovery(struct session *session, const struct session_detail *detail)
 {
+	client_request_cancel_all(session->supervisor->requests, session);
 	recovery_commit(session);
 	session_answer_turn(session, STOP_REASON_CANCELLED, NULL, 0);
 	session->turn.id = 0;
@@ -99,6 +106,7 @@ session_recovery_timer(struct session *session, const struct session_detail *det
 	}
 	if (recovery_start(session))
 		return;
+	client_request_cancel_all(session->supervisor->requests, session);
 	session_answer_turn_died(session, strerror(errno));
 	session->turn.id = 0;
 	session_become_dead(session);
@@ -117,6 +125,7 @@ session_recovery_go_on(struct session *session, const struct session_detail *det
 void
 session_fail_recovery(struct session *session, const struct session_detail *detail)
 {
+	client_request_cancel_all(session->supervisor->requests, session);
 	session_answer_turn_failed(
 	    session, detail->code, detail->message, detail->data, detail->data_length);
 	session->turn.id = 0;

@@ -22,6 +22,7 @@ enum session_event {
 	SESSION_EVENT_SETUP_FAILED,
 	SESSION_EVENT_TURN_DONE,
 	SESSION_EVENT_TURN_FAILED,
+	SESSION_EVENT_BUSY, /* it cannot give its process back */
 	SESSION_EVENT_GONE, /* its socket has ended and its exit status is in */
 	/* Time. */
 	SESSION_EVENT_TIMER,
@@ -62,6 +63,9 @@ enum session_action {
 	SESSION_FAIL_TURN,
 	SESSION_END_CANCELLED,
 	SESSION_CANCEL_TIMEOUT,
+	SESSION_RETIRE, /* idle for long: ask the worker to end */
+	SESSION_STAY,	/* it does not; idle again */
+	SESSION_RETIRE_TIMEOUT,
 	SESSION_START_DIED, /* the worker died before it was ready */
 	SESSION_IDLE_DIED,
 	SESSION_TURN_DIED,

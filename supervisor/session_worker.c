@@ -38,6 +38,17 @@ session_disarm(struct session *session)
 		event_del(session->timer);
 }
 
+void
+session_idle_since_now(struct session *session)
+{
+	int64_t limit = catalogue_settings(session->supervisor->catalogue)->worker_idle_ms;
+
+	if (limit > 0)
+		session_arm(session, limit);
+	else
+		session_disarm(session);
+}
+
 int
 session_provide_worker(struct session *session)
 {

@@ -16,5 +16,7 @@ int session_provide_worker(struct session *session);
 /* Calls supervisor->session_timer() once after a time; an earlier one is forgotten. */
 void session_arm(struct session *session, int64_t milliseconds);
 void session_disarm(struct session *session);
+/* The session has just become idle, or was of use while it is: its idle time begins. */
+void session_idle_since_now(struct session *session);
 
 #endif

@@ -104,3 +104,25 @@ session_idle_died(struct session *session, const struct session_detail *detail)
 	session_fail_calls(session, detail->cause);
 	session_become_dead(session);
 }
+
+void
+session_retire(struct session *session, const struct session_detail *detail)
+{
+	(void)detail;
+	if (pending_first(session->supervisor->pending, PENDING_FORWARDED, session) != NULL) {
+		session_idle_since_now(session);
+		return;
+	}
+	session->state = SESSION_RETIRING;
+	session_arm(session, WORKER_RETIRE_MS);
+	worker_send(session->worker, TO_WORKER_RETIRE, 0, 0, NULL, 0);
+}
+
+void
+session_retire_timeout(struct session *session, const struct session_detail *detail)
+{
+	(void)detail;
+	log_error("session", "%s: the idle worker said nothing within %d ms", session->id,
+	    WORKER_RETIRE_MS);
+	worker_stop(session->worker, STOP_IDLE, 0, WORKER_STOP_KILL_MS - WORKER_STOP_TERM_MS);
+}

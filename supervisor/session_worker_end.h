@@ -23,5 +23,10 @@ void session_setup_timeout(struct session *session, const struct session_detail 
 /* It died before it was ready; may free the session. */
 void session_start_died(struct session *session, const struct session_detail *detail);
 void session_idle_died(struct session *session, const struct session_detail *detail);
+/* Nothing was asked of it for long: it is asked to end, which it does when it has nothing to do
+ * either; what the client asks meanwhile waits for its answer. */
+void session_retire(struct session *session, const struct session_detail *detail);
+/* It does not answer that. */
+void session_retire_timeout(struct session *session, const struct session_detail *detail);
 
 #endif

@@ -9,6 +9,7 @@
 #include "supervisor/rpc.h"
 #include "supervisor/session_actions.h"
 #include "supervisor/session_setup.h"
+#include "supervisor/session_worker.h"
 #include "supervisor/worker_dispatch.h"
 #include "common/exit_cause.h"
 #include "common/fd.h"
@@ -87,7 +88,14 @@ on_output_ended(void *arg)
 static void
 on_settings(void *arg)
 {
-	handle_settings(arg);
+	struct supervisor *supervisor = arg;
+	struct session *session;
+
+	handle_settings(supervisor);
+	for (session = session_first(supervisor->sessions); session != NULL;
+	     session = session_next(session))
+		if (session->state == SESSION_IDLE)
+			session_idle_since_now(session);
 }
 
 static void

@@ -189,14 +189,27 @@ on_call_open(struct session *session, const struct message *message)
 		refuse(session, "too many open calls");
 }
 
+/* The call goes on without the answer to what a dead worker asked for it. */
+static void
+forget_question(struct session *session, const char *call, size_t length)
+{
+	const struct client_question question = {
+	    .turn = session->turn.id, .call = call, .call_length = length};
+
+	client_request_settled(session->supervisor->requests, session, &question);
+}
+
 static void
 on_call_started(struct session *session, const struct message *message)
 {
 	size_t length;
 	const char *id = get_call_id(session, message, &length);
 
-	if (id != NULL && is_current(session, message) &&
-	    !session_call_started(session, id, length))
+	if (id == NULL || !is_current(session, message))
+		return;
+	if (session_call_started(session, id, length))
+		forget_question(session, id, length);
+	else
 		refuse(session, "CALL_STARTED without CALL_OPEN");
 }
 
@@ -206,8 +219,11 @@ on_call_closed(struct session *session, const struct message *message)
 	size_t length;
 	const char *id = get_call_id(session, message, &length);
 
-	if (id != NULL && is_current(session, message) &&
-	    !session_call_closed(session, id, length))
+	if (id == NULL || !is_current(session, message))
+		return;
+	if (session_call_closed(session, id, length))
+		forget_question(session, id, length);
+	else
 		refuse(session, "CALL_CLOSED without CALL_OPEN");
 }
 
@@ -232,27 +248,43 @@ on_session_state(struct session *session, const struct message *message)
 	session->worker_state = strndup(message->payload, message->length);
 }
 
+/* Passes a question on, or joins it to the one that a dead worker left on the screen. */
+static void
+ask_client(struct session *session, const struct client_question *question)
+{
+	struct client_request_table *requests = session->supervisor->requests;
+	struct buffer answer = BUFFER_EMPTY;
+
+	if (!client_request_join(requests, session, question, &answer))
+		client_request_send(requests, session, session->quoted, question);
+	else if (answer.length > 0)
+		worker_send(session->worker, TO_WORKER_CLIENT_ANSWER, question->worker_request,
+		    0, answer.data, answer.length);
+	buffer_free(&answer);
+}
+
 static void
 on_client_request(struct session *session, const struct message *message)
 {
+	struct client_question question = {
+	    .worker_request = message->header->request, .turn = message->header->turn};
 	struct wire_cursor cursor;
-	const char *method, *params;
-	size_t method_length, length;
 
 	wire_start(&cursor, message->payload, message->length);
-	method = wire_get_text(&cursor, &method_length);
-	params = wire_get_rest(&cursor, &length);
-	if (method == NULL || !client_request_allowed(method, method_length) ||
-	    !payload_is_object(params, length, "sessionId", NULL) ||
-	    message->header->request == 0) {
+	question.method = wire_get_text(&cursor, &question.method_length);
+	question.call = wire_get_text(&cursor, &question.call_length);
+	question.params = wire_get_rest(&cursor, &question.length);
+	if (question.method == NULL || question.call == NULL ||
+	    !client_request_allowed(question.method, question.method_length) ||
+	    !payload_is_object(question.params, question.length, "sessionId", NULL) ||
+	    question.worker_request == 0) {
 		refuse(session, "malformed CLIENT_REQUEST");
 		return;
 	}
 	if (client_request_count(session->supervisor->requests, session) >= CLIENT_REQUESTS_MAX)
 		refuse(session, "too many open requests");
 	else if (is_current(session, message) && session->state == SESSION_TURN_RUNNING)
-		client_request_send(session->supervisor->requests, session, session->quoted,
-		    message->header->request, method, method_length, params, length);
+		ask_client(session, &question);
 }
 
 static void
@@ -337,6 +369,15 @@ on_turn_failed(struct session *session, const struct message *message)
 		failure_event(session, message, SESSION_EVENT_TURN_FAILED);
 }
 
+static void
+on_busy(struct session *session, const struct message *message)
+{
+	static const struct session_detail nothing;
+
+	(void)message;
+	session_event(session, SESSION_EVENT_BUSY, &nothing);
+}
+
 static const struct {
 	enum message_type type;
 	message_function function;
@@ -355,6 +396,7 @@ static const struct {
     {TO_SUPERVISOR_RESPONSE_ERROR, on_response_error},
     {TO_SUPERVISOR_TURN_DONE, on_turn_done},
     {TO_SUPERVISOR_TURN_FAILED, on_turn_failed},
+    {TO_SUPERVISOR_BUSY, on_busy},
     {TO_SUPERVISOR_HELLO, on_hello},
     {TO_SUPERVISOR_READY, on_ready},
     {TO_SUPERVISOR_SETUP_FAILED, on_setup_failed},

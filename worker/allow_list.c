@@ -106,3 +106,9 @@ allow_list_add(struct allow_list *list, const char *label)
 	TAILQ_INSERT_TAIL(&list->labels, waiting, entry);
 	try_all(list, false);
 }
+
+bool
+allow_list_waits(const struct allow_list *list)
+{
+	return !TAILQ_EMPTY(&list->labels);
+}

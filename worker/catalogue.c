@@ -11,6 +11,21 @@
 #include "common/log.h"
 #include "common/wire.h"
 
+#define IDLE_SECONDS 1800
+#define IDLE_SECONDS_MAX ((int64_t)365 * 24 * 3600)
+
+/* 0 keeps every worker, and nothing else does. */
+static int64_t
+idle_ms(const struct configuration *configuration)
+{
+	int64_t seconds =
+	    configuration_integer(configuration, "acp.worker_idle_timeout", IDLE_SECONDS);
+
+	if (seconds < 0)
+		seconds = IDLE_SECONDS;
+	return 1000 * (seconds < IDLE_SECONDS_MAX ? seconds : IDLE_SECONDS_MAX);
+}
+
 static void
 send_settings(struct worker *worker)
 {
@@ -31,6 +46,7 @@ send_settings(struct worker *worker)
 	} else {
 		log_info("catalogue", "%s", buffer_text(&error));
 	}
+	json_set_integer(settings, "workerIdleMs", idle_ms(worker->configuration));
 	link_send_json(worker->link, TO_SUPERVISOR_SETTINGS, 0, 0, settings);
 	json_object_put(settings);
 	buffer_free(&error);

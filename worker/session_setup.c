@@ -285,11 +285,13 @@ tell_ready(struct worker *worker)
 	encode_v1_session(&line, agent->tools.mode, agent->runtime.model);
 	link_send(worker->link, TO_SUPERVISOR_READY, 0, 0, line.data, line.length);
 	buffer_clear(&line);
-	encode_v1_commands(&line);
-	send_update(worker, &line);
-	encode_v1_usage(
-	    &line, agent_context_tokens(agent), agent->runtime.context_length, 0, 0);
-	send_update(worker, &line);
+	if (worker->opening != SESSION_OPEN_REVIVE) { /* else the client has them */
+		encode_v1_commands(&line);
+		send_update(worker, &line);
+		encode_v1_usage(
+		    &line, agent_context_tokens(agent), agent->runtime.context_length, 0, 0);
+		send_update(worker, &line);
+	}
 	if (worker->notices && worker->notes.length > 0) {
 		encode_v1_notice(&line, "Please note", buffer_text(&worker->notes));
 		send_update(worker, &line);
@@ -298,18 +300,6 @@ tell_ready(struct worker *worker)
 		session_tell_state(worker);
 	}
 	buffer_free(&line);
-}
-
-void
-session_tell_state(struct worker *worker)
-{
-	struct json_object *state = json_object_new_object();
-
-	json_set_text(state, "mode", session_mode_name(worker->agent.tools.mode));
-	json_set_boolean(state, "titled", worker->titled);
-	json_set_boolean(state, "noted", worker->noted);
-	link_send_json(worker->link, TO_SUPERVISOR_SESSION_STATE, 0, 0, state);
-	json_object_put(state);
 }
 
 static enum session_opening
@@ -385,6 +375,8 @@ ready(struct worker *worker)
 {
 	worker->set_up = true;
 	tell_ready(worker);
+	if (worker->carried)
+		session_tell_state(worker); /* it changes from here on */
 }
 
 void
@@ -410,6 +402,7 @@ session_set_up(struct worker *worker, struct json_object *setup)
 	worker->mode_given =
 	    mode != NULL && session_mode_parse(mode, &worker->agent.tools.mode);
 	worker->opening = opening_of(json_member_text(setup, "open", "new"));
+	session_take_carried(worker, json_member_object(state, "carried"));
 	json_member_integer(setup, "starts", &starts);
 	make_agent(worker, starts);
 	if (!worker->noted)

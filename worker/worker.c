@@ -70,6 +70,13 @@ set_up(struct worker *worker, const char *payload, size_t length)
 }
 
 static void
+retire(struct worker *worker)
+{
+	if (worker->role == WORKER_SESSION && worker->set_up && session_retire(worker))
+		worker_end(worker);
+}
+
+static void
 on_message(enum message_type type, uint32_t request, uint32_t turn, const char *payload,
     size_t length, void *arg)
 {
@@ -81,6 +88,8 @@ on_message(enum message_type type, uint32_t request, uint32_t turn, const char *
 		set_up(worker, payload, length);
 	else if (type == TO_WORKER_SHUTDOWN)
 		worker_end(worker);
+	else if (type == TO_WORKER_RETIRE)
+		retire(worker);
 	else if (worker->role == WORKER_SESSION && worker->set_up)
 		session_message(worker, type, request, turn, payload, length);
 	else if (worker->role == WORKER_CATALOGUE)

@@ -54,6 +54,7 @@ struct worker {
 	void (*opened)(struct worker *worker);
 	bool durable;	    /* the store is the database */
 	bool mode_given;    /* the set-up named the mode */
+	bool carried;	    /* the set-up held what a retired worker left */
 	bool titled, noted; /* the session has its title; the notes were told */
 };
 
@@ -74,8 +75,13 @@ void session_describe(const struct worker *worker, struct store_session_info *in
 /* The session is run in another way now: its row follows. */
 void session_save_description(struct worker *worker);
 
-/* Tells the supervisor what a successor of this worker has to know. */
+/* session_state.c: tells the supervisor what a successor of this worker has to know. */
 void session_tell_state(struct worker *worker);
+/* The answer to RETIRE: true when the process may end now and all it held is handed over,
+ * false after BUSY. */
+bool session_retire(struct worker *worker);
+/* Takes over what a retired worker has left; NULL = nothing. Tools and runtime are there. */
+void session_take_carried(struct worker *worker, struct json_object *carried);
 
 /* session_dispatch.c */
 void session_message(struct worker *worker, enum message_type type, uint32_t request,

@@ -475,7 +475,7 @@ class Ends(AcpTest):
         self.assertTrue(os.path.isdir(self.path("keep")))
 
     def test_terminated_while_asking(self):
-        """B10 d: SIGTERM to the worker while it asks; a late answer is ignored"""
+        """B10 d: SIGTERM to the worker while it asks: the question stays; a late answer is ignored"""
         os.mkdir(self.path("keep"))
         server, agent, session = self.start(model.run("rm -rf keep"))
         agent.on_permission = no_answer
@@ -483,13 +483,15 @@ class Ends(AcpTest):
         question = agent.wait_permission()
         for pid in agent.workers():
             processes.kill(pid, signal.SIGTERM)
-        second = agent.wait_permission(2)  # a successor asks again
-        agent.choose(question, "allow_once")
+        agent.until(lambda: "Another one goes on" in agent.thoughts(session), what="the notice")
         time.sleep(0.2)
         self.assertTrue(os.path.isdir(self.path("keep")))
-        agent.choose(second, "reject_once")
+        agent.choose(question, "reject_once")
+        agent.choose(question, "allow_once")
         self.assertEqual(agent.wait(request, 5)["result"]["stopReason"], "end_turn")
         self.assertTrue(os.path.isdir(self.path("keep")))
+        self.assertEqual(len(agent.permissions), 1)
+        self.assertEqual([card.status for card in agent.cards(session)], ["failed"])
         server.script[:] = [model.say("back")]
         self.assertEqual(agent.turn(session, "again"), "end_turn")
 

@@ -98,7 +98,8 @@ prepare(struct fake *fake, unsigned how)
 		request(fake, session, "session/set_mode", ",\"modeId\":\"plan\"");
 	if (how == 5) {
 		fake_say_text(session->worker, TO_SUPERVISOR_CALL_OPEN, 1, "a");
-		fake_client_request(session->worker, 1, 1, "session/request_permission", "{}");
+		fake_call_request(
+		    session->worker, 1, 1, "session/request_permission", "a", "{}");
 	}
 	if (how == 6)
 		request(fake, session, "session/close", "");

@@ -248,16 +248,24 @@ fake_turn_done(struct worker_process *worker, uint32_t turn, unsigned char reaso
 }
 
 static inline void
-fake_client_request(struct worker_process *worker, uint32_t request, uint32_t turn,
-    const char *method, const char *params)
+fake_call_request(struct worker_process *worker, uint32_t request, uint32_t turn,
+    const char *method, const char *call, const char *params)
 {
 	struct buffer payload = BUFFER_EMPTY;
 
 	wire_put_text(&payload, method, strlen(method));
+	wire_put_text(&payload, call, strlen(call));
 	buffer_append_text(&payload, params);
 	fake_say(
 	    worker, TO_SUPERVISOR_CLIENT_REQUEST, request, turn, payload.data, payload.length);
 	buffer_free(&payload);
+}
+
+static inline void
+fake_client_request(struct worker_process *worker, uint32_t request, uint32_t turn,
+    const char *method, const char *params)
+{
+	fake_call_request(worker, request, turn, method, "", params);
 }
 
 static inline void

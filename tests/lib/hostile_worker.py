@@ -156,12 +156,12 @@ class Worker:
             self.send("TO_SUPERVISOR_RESPONSE", dump({"INJECTED": 1}), request=request)
 
     def attack_forged_session_in_a_request(self):
-        self.send("TO_SUPERVISOR_CLIENT_REQUEST", frames.text("session/request_permission")
+        self.send("TO_SUPERVISOR_CLIENT_REQUEST", frames.text("session/request_permission") + frames.text("")
                   + dump({"sessionId": "INJECTED", "toolCall": {}, "options": []}),
                   request=5, turn=self.turn)
 
     def attack_forged_method(self):
-        self.send("TO_SUPERVISOR_CLIENT_REQUEST", frames.text("session/INJECTED") + dump({}),
+        self.send("TO_SUPERVISOR_CLIENT_REQUEST", frames.text("session/INJECTED") + frames.text("") + dump({}),
                   request=5, turn=self.turn)
 
     def attack_stop_reason(self):

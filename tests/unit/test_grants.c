@@ -52,12 +52,39 @@ test_denied_paths(void **state)
 	grants_free(grants);
 }
 
+/* Another process of the session knows what the user said, and nothing else. */
+static void
+test_description(void **state)
+{
+	struct grants *grants = grants_new(), *other = grants_new();
+	struct json_object *description;
+
+	(void)state;
+	grants_add(grants, "recursive delete");
+	grants_add(grants, "edit:/srv/src");
+	grants_refuse(grants, "question");
+	grants_deny_path(grants, "/srv/src/main.c");
+	description = grants_describe(grants);
+	grants_restore(other, description);
+	assert_true(grants_has(other, "recursive delete"));
+	assert_true(grants_cover_edit(other, "/srv/src/a"));
+	assert_false(grants_cover_edit(other, "/srv/a"));
+	assert_true(grants_refused(other, "question"));
+	assert_false(grants_denied_in(other, "cat main.c"));
+	grants_restore(other, NULL);
+	assert_true(grants_has(other, "recursive delete"));
+	json_object_put(description);
+	grants_free(other);
+	grants_free(grants);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_grants),
 	    cmocka_unit_test(test_denied_paths),
+	    cmocka_unit_test(test_description),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,9 +98,16 @@ test_finding(void **state)
 static void
 send_one(struct fake *fake, struct session *session, uint32_t request, const char *params)
 {
+	const struct client_question question = {.worker_request = request,
+	    .turn = 1,
+	    .method = "fs/read_text_file",
+	    .method_length = 17,
+	    .call = "",
+	    .params = params,
+	    .length = strlen(params)};
+
 	assert_int_equal(
-	    client_request_send(fake->supervisor.requests, session, session->quoted, request,
-		"fs/read_text_file", 17, params, strlen(params)),
+	    client_request_send(fake->supervisor.requests, session, session->quoted, &question),
 	    0);
 }
 
@@ -111,7 +118,7 @@ test_client_requests(void **state)
 	struct client_request_table *table = fake->supervisor.requests;
 	struct session *one = session_new(fake->supervisor.sessions, &fake->supervisor, NULL);
 	struct session *two = session_new(fake->supervisor.sessions, &fake->supervisor, NULL);
-	uint32_t request = 0;
+	struct client_request *request;
 	char line[300];
 
 	send_one(fake, one, 7, "{}");
@@ -127,14 +134,17 @@ test_client_requests(void **state)
 	    two->quoted);
 	expect(fake, line);
 	assert_int_equal(client_request_count(table, one), 1);
-	assert_null(client_request_take(table, 3, &request));
-	assert_null(client_request_take(table, 0, &request));
-	assert_null(client_request_take(table, -1, &request));
-	assert_ptr_equal(client_request_take(table, 2, &request), two);
-	assert_int_equal(request, 7);
-	assert_null(client_request_take(table, 2, &request)); /* a second answer */
-	client_request_cancel(table, two, 7);		      /* already answered: nothing */
-	client_request_cancel(table, one, 8);		      /* another number: nothing */
+	assert_null(client_request_find(table, 3));
+	assert_null(client_request_find(table, 0));
+	assert_null(client_request_find(table, -1));
+	request = client_request_find(table, 2);
+	assert_non_null(request);
+	assert_ptr_equal(client_request_session(request), two);
+	assert_int_equal(client_request_number(request), 7);
+	client_request_done(table, request);
+	assert_null(client_request_find(table, 2)); /* a second answer */
+	client_request_cancel(table, two, 7);	    /* already answered: nothing */
+	client_request_cancel(table, one, 8);	    /* another number: nothing */
 	expect(fake, "");
 	client_request_cancel(table, one, 7);
 	expect(fake, "{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":"
@@ -149,7 +159,7 @@ test_client_requests(void **state)
 		     "{\"requestId\":3}}\n"
 		     "{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":"
 		     "{\"requestId\":5}}\n");
-	assert_ptr_equal(client_request_take(table, 4, &request), two);
+	assert_ptr_equal(client_request_session(client_request_find(table, 4)), two);
 }
 
 static void

@@ -31,7 +31,8 @@ static bool
 is_said_by_worker(int event)
 {
 	return event == SESSION_EVENT_READY || event == SESSION_EVENT_SETUP_FAILED ||
-	       event == SESSION_EVENT_TURN_DONE || event == SESSION_EVENT_TURN_FAILED;
+	       event == SESSION_EVENT_TURN_DONE || event == SESSION_EVENT_TURN_FAILED ||
+	       event == SESSION_EVENT_BUSY;
 }
 
 static void
@@ -152,6 +153,29 @@ test_stopping(void **unused)
 	assert_int_equal(at(SESSION_STOPPING, SESSION_EVENT_GONE), SESSION_CLOSED);
 }
 
+/* A worker that gives its process back is asked for nothing; what comes waits. */
+static void
+test_retiring(void **unused)
+{
+	int state;
+
+	(void)unused;
+	assert_int_equal(at(SESSION_IDLE, SESSION_EVENT_TIMER), SESSION_RETIRE);
+	assert_int_equal(at(SESSION_RETIRING, SESSION_EVENT_PROMPT), SESSION_WAIT);
+	assert_int_equal(at(SESSION_RETIRING, SESSION_EVENT_COMMAND), SESSION_WAIT);
+	assert_int_equal(at(SESSION_RETIRING, SESSION_EVENT_CALL), SESSION_WAIT);
+	assert_int_equal(at(SESSION_RETIRING, SESSION_EVENT_CLOSE), SESSION_CLOSE_NOW);
+	assert_int_equal(at(SESSION_RETIRING, SESSION_EVENT_BUSY), SESSION_STAY);
+	assert_int_equal(at(SESSION_RETIRING, SESSION_EVENT_GONE), SESSION_IDLE_DIED);
+	assert_int_equal(at(SESSION_RETIRING, SESSION_EVENT_TIMER), SESSION_RETIRE_TIMEOUT);
+	for (state = 0; state < SESSION_STATE_COUNT; state++) {
+		if (state != SESSION_RETIRING)
+			assert_int_not_equal(at(state, SESSION_EVENT_BUSY), SESSION_STAY);
+		if (state != SESSION_IDLE)
+			assert_int_not_equal(at(state, SESSION_EVENT_TIMER), SESSION_RETIRE);
+	}
+}
+
 int
 main(void)
 {
@@ -164,6 +188,7 @@ main(void)
 	    cmocka_unit_test(test_ready),
 	    cmocka_unit_test(test_gone),
 	    cmocka_unit_test(test_stopping),
+	    cmocka_unit_test(test_retiring),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

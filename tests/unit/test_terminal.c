@@ -167,6 +167,45 @@ test_folder_and_exports(void **state)
 	assert_string_equal(output(fixture), "sub dir\nmine\n");
 }
 
+/* The shell of another process that takes over what this one's holds. */
+static void
+move_shell(struct fixture *fixture)
+{
+	struct tool_context *context = &fixture->tool.context;
+	struct json_object *description = shell_state_describe(context->shell);
+	char *old;
+
+	assert_non_null(description);
+	shell_state_free(context->shell);
+	old = fixture->scratch;
+	fixture->scratch = xasprintf("%s-next", old);
+	free(old);
+	assert_int_equal(mkdir(fixture->scratch, 0700), 0);
+	context->scratch = fixture->scratch;
+	context->shell = shell_state_new();
+	assert_int_equal(shell_state_restore(context->shell, context->scratch, description), 0);
+	json_object_put(description);
+}
+
+static void
+test_another_process(void **state)
+{
+	struct fixture *fixture = *state;
+	struct shell_state *shell;
+
+	move_shell(fixture); /* nothing to carry yet */
+	run(fixture, "mkdir -p sub && cd sub && export A=$'x\n\"ü'");
+	move_shell(fixture);
+	run(fixture, "basename \"$PWD\"; printf %s \"$A\"");
+	assert_string_equal(output(fixture), "sub\nx\n\"ü");
+	run(fixture, "cd ..; export B=$(head -c 70000 /dev/zero | tr '\\0' b)");
+	shell = fixture->tool.context.shell;
+	assert_null(shell_state_describe(shell)); /* too much */
+	run(fixture, "unset B");
+	run(fixture, "sleep 30 >/dev/null 2>&1 &");
+	assert_true(shell_state_running(shell));
+}
+
 static void
 test_workdir(void **state)
 {
@@ -355,6 +394,7 @@ main(void)
 	    CASE(test_result),
 	    CASE(test_no_input),
 	    CASE(test_folder_and_exports),
+	    CASE(test_another_process),
 	    CASE(test_workdir),
 	    CASE(test_arguments),
 	    CASE(test_timeout),

@@ -114,6 +114,8 @@ permission_ask(struct permission_list *list, uint32_t turn, const struct tool_ru
 	}
 	TAILQ_INSERT_TAIL(&list->questions, question, entry);
 	wire_put_text(&payload, method, sizeof method - 1);
+	/* A successor that asks the same for the same call gets the answer to this question. */
+	wire_put_text(&payload, run->call_id, strlen(run->call_id));
 	encode_v1_permission(&payload, run);
 	link_send(list->link, TO_SUPERVISOR_CLIENT_REQUEST, question->request, turn,
 	    payload.data, payload.length);

@@ -137,7 +137,7 @@ read_values(const struct configuration *configuration)
 {
 	static const char *const integers[] = {"agent.max_turns", "agent.api_max_retries",
 	    "agent.local_stream_stale_timeout", "terminal.timeout", "approvals.timeout",
-	    "memory.memory_char_limit", "memory.user_char_limit"};
+	    "acp.worker_idle_timeout", "memory.memory_char_limit", "memory.user_char_limit"};
 	static const char *const booleans[] = {"acp.rehearsal_faults", "memory.memory_enabled",
 	    "memory.user_profile_enabled", "memory.write_approval"};
 	size_t i;

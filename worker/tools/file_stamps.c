@@ -125,3 +125,56 @@ file_stamps_forget(struct file_stamps *stamps, const char *path)
 	if (stamp != NULL)
 		stamp_remove(stamps, (size_t)(stamp - stamps->items));
 }
+
+struct json_object *
+file_stamps_describe(const struct file_stamps *stamps)
+{
+	struct json_object *description = json_object_new_array(), *item;
+	const struct file_stamp *stamp;
+	size_t i;
+
+	for (i = 0; i < stamps->count; i++) {
+		stamp = &stamps->items[i];
+		item = json_object_new_object();
+		json_set_text(item, "path", stamp->path);
+		json_set_integer(item, "device", (int64_t)stamp->device);
+		json_set_integer(item, "inode", (int64_t)stamp->inode);
+		json_set_integer(item, "size", stamp->size);
+		json_set_integer(item, "seconds", stamp->seconds);
+		json_set_integer(item, "nanoseconds", stamp->nanoseconds);
+		json_set_boolean(item, "whole", stamp->whole);
+		json_object_array_add(description, item);
+	}
+	return description;
+}
+
+void
+file_stamps_restore(struct file_stamps *stamps, struct json_object *description)
+{
+	size_t count = json_object_is_type(description, json_type_array)
+			   ? json_object_array_length(description)
+			   : 0;
+	struct json_object *item;
+	int64_t device, inode, size, seconds, nanoseconds;
+	struct stat status = {0};
+	const char *path;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		item = json_object_array_get_idx(description, i);
+		path = json_member_string(item, "path");
+		if (path == NULL || !json_member_integer(item, "device", &device) ||
+		    !json_member_integer(item, "inode", &inode) ||
+		    !json_member_integer(item, "size", &size) ||
+		    !json_member_integer(item, "seconds", &seconds) ||
+		    !json_member_integer(item, "nanoseconds", &nanoseconds))
+			continue;
+		status.st_dev = (dev_t)device;
+		status.st_ino = (ino_t)inode;
+		status.st_size = (off_t)size;
+		status.st_mtim.tv_sec = (time_t)seconds;
+		status.st_mtim.tv_nsec = (long)nanoseconds;
+		file_stamps_record(
+		    stamps, path, &status, json_member_boolean(item, "whole", false));
+	}
+}

@@ -5,6 +5,8 @@
 #ifndef HERMES_WORKER_TOOLS_FILE_STAMPS_H
 #define HERMES_WORKER_TOOLS_FILE_STAMPS_H
 
+#include "common/json.h"
+
 #include <stdbool.h>
 #include <sys/stat.h>
 
@@ -31,5 +33,10 @@ void file_stamps_record(
 enum file_seen
 file_stamps_query(const struct file_stamps *stamps, const char *path, const struct stat *now);
 void file_stamps_forget(struct file_stamps *stamps, const char *path);
+
+/* All of it as an array, for another process of the same session; the caller owns it. */
+struct json_object *file_stamps_describe(const struct file_stamps *stamps);
+/* What is not of that form is left out. */
+void file_stamps_restore(struct file_stamps *stamps, struct json_object *description);
 
 #endif

@@ -165,3 +165,40 @@ grants_forget_denied(struct grants *grants)
 {
 	list_clear(&grants->denied_paths);
 }
+
+static struct json_object *
+list_describe(const struct text_list *list)
+{
+	struct json_object *array = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		json_object_array_add(array, json_new_text(list->items[i]));
+	return array;
+}
+
+static void
+list_restore(struct text_list *list, struct json_object *array)
+{
+	size_t count = array != NULL ? json_object_array_length(array) : 0, i;
+
+	for (i = 0; i < count; i++)
+		list_add(list, json_object_get_string(json_object_array_get_idx(array, i)));
+}
+
+struct json_object *
+grants_describe(const struct grants *grants)
+{
+	struct json_object *description = json_object_new_object();
+
+	json_set(description, "allowed", list_describe(&grants->granted));
+	json_set(description, "refused", list_describe(&grants->refused));
+	return description;
+}
+
+void
+grants_restore(struct grants *grants, struct json_object *description)
+{
+	list_restore(&grants->granted, json_member_array(description, "allowed"));
+	list_restore(&grants->refused, json_member_array(description, "refused"));
+}

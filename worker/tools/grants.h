@@ -5,6 +5,8 @@
 #ifndef HERMES_WORKER_TOOLS_GRANTS_H
 #define HERMES_WORKER_TOOLS_GRANTS_H
 
+#include "common/json.h"
+
 #include <stdbool.h>
 
 struct grants;
@@ -27,5 +29,10 @@ bool grants_refused(const struct grants *grants, const char *question);
 void grants_deny_path(struct grants *grants, const char *path);
 bool grants_denied_in(const struct grants *grants, const char *command);
 void grants_forget_denied(struct grants *grants);
+
+/* What outlives a turn as {"allowed": […], "refused": […]}, for another process of the same
+ * session; the caller owns it. */
+struct json_object *grants_describe(const struct grants *grants);
+void grants_restore(struct grants *grants, struct json_object *description);
 
 #endif

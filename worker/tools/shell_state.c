@@ -9,6 +9,7 @@
 #include "common/alloc.h"
 #include "common/buffer.h"
 #include "common/fd.h"
+#include "common/utf8.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define EXPORTS_MAX (64 * 1024) /* that another process gets */
 
 struct shell_command {
 	struct shell_state *shell;
@@ -261,4 +264,71 @@ shell_state_forget(struct shell_state *shell, void *arg)
 		*link = waiter->next;
 		free(waiter);
 	}
+}
+
+bool
+shell_state_running(const struct shell_state *shell)
+{
+	return shell->commands != NULL;
+}
+
+static bool
+read_exports(const char *path, struct buffer *text)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	bool found;
+
+	if (fd == -1)
+		return false;
+	found = fd_read_all(fd, text, EXPORTS_MAX) == 0 &&
+		utf8_valid(buffer_text(text), text->length) &&
+		memchr(buffer_text(text), '\0', text->length) == NULL;
+	fd_close(&fd);
+	return found;
+}
+
+struct json_object *
+shell_state_describe(const struct shell_state *shell)
+{
+	struct json_object *description = json_object_new_object();
+	struct buffer exports = BUFFER_EMPTY;
+
+	if (shell->cwd != NULL)
+		json_set_text(description, "cwd", shell->cwd);
+	if (shell->exports != NULL && read_exports(shell->exports, &exports)) {
+		json_set_text(description, "exports", buffer_text(&exports));
+	} else if (shell->exports != NULL) {
+		json_object_put(description);
+		description = NULL;
+	}
+	buffer_free(&exports);
+	return description;
+}
+
+int
+shell_state_restore(
+    struct shell_state *shell, const char *scratch, struct json_object *description)
+{
+	const char *cwd = json_member_string(description, "cwd");
+	const char *exports = json_member_string(description, "exports");
+	char *path;
+	int fd, result;
+
+	if (cwd != NULL) {
+		free(shell->cwd);
+		shell->cwd = xstrdup(cwd);
+	}
+	if (exports == NULL)
+		return 0;
+	path = xasprintf("%s/shell-0.exports", scratch);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	result = fd == -1 ? -1 : fd_write_all(fd, exports, strlen(exports));
+	fd_close(&fd);
+	if (result == -1) {
+		free(path);
+		return -1;
+	}
+	free(shell->exports);
+	shell->exports = path;
+	return 0;
 }

@@ -5,6 +5,7 @@
 #ifndef HERMES_WORKER_TOOLS_SHELL_STATE_H
 #define HERMES_WORKER_TOOLS_SHELL_STATE_H
 
+#include "common/json.h"
 #include "worker/tools/subprocess.h"
 
 #include <stdbool.h>
@@ -41,6 +42,16 @@ struct shell_command *shell_state_run(struct shell_state *shell, struct event_ba
 void shell_command_stop(struct shell_command *command);
 /* No more callbacks; what runs goes on until it ends or the session does. */
 void shell_command_detach(struct shell_command *command);
+
+/* True while something that a command started still runs. */
+bool shell_state_running(const struct shell_state *shell);
+/* Folder and exports, for another process of the same session; the caller owns it. NULL when
+ * the exports cannot be passed on (they are no text, or more than 64 KiB). */
+struct json_object *shell_state_describe(const struct shell_state *shell);
+/* Takes that over; the exports go into a file below `scratch`. -1 with errno when it could not
+ * be written. */
+int shell_state_restore(
+    struct shell_state *shell, const char *scratch, struct json_object *description);
 
 /* Calls back once when everything that was told to stop is gone: at once, from within, when
  * it is so already. Forgotten by shell_state_forget(). */
