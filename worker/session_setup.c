@@ -324,6 +324,19 @@ opening_of(const char *name)
 	return (enum session_opening)i;
 }
 
+/* The input without what a cache held, which is counted apart. */
+static int64_t
+plain_input(const struct model_usage *usage)
+{
+	int64_t input = usage->input_tokens;
+
+	if (usage->cache_read_tokens > 0)
+		input -= usage->cache_read_tokens;
+	if (usage->cache_write_tokens > 0)
+		input -= usage->cache_write_tokens;
+	return usage->input_tokens < 0 || input >= 0 ? input : 0;
+}
+
 /* One request to the model is counted in the session's row. */
 static void
 on_usage(const struct model_usage *usage, void *arg)
@@ -334,7 +347,7 @@ on_usage(const struct model_usage *usage, void *arg)
 	    .provider = runtime->provider,
 	    .base_url = runtime->base_url,
 	    .mode = runtime->api_mode,
-	    .input = usage->input_tokens,
+	    .input = plain_input(usage),
 	    .output = usage->output_tokens,
 	    .cache_read = usage->cache_read_tokens,
 	    .cache_write = usage->cache_write_tokens,
