@@ -190,12 +190,15 @@ static enum request_reasoning
 reasoning(const struct worker *worker)
 {
 	static const char path[] = "model.reasoning_echo";
+	const struct runtime *runtime = &worker->agent.runtime;
+	enum request_reasoning normal =
+	    request_reasoning_default(runtime->provider, runtime->api_mode);
 
 	if (configuration_value(worker->configuration, path) == NULL)
-		return request_reasoning_default(worker->agent.runtime.provider);
-	return configuration_boolean(worker->configuration, path, false)
-		   ? REQUEST_REASONING_ALL
-		   : REQUEST_REASONING_NONE;
+		return normal;
+	if (!configuration_boolean(worker->configuration, path, false))
+		return REQUEST_REASONING_NONE;
+	return normal == REQUEST_REASONING_BLOCKS ? normal : REQUEST_REASONING_ALL;
 }
 
 /* 0 waits for ever, and nothing else does. */

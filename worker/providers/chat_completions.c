@@ -7,7 +7,6 @@
 #include "worker/providers/chat_completions.h"
 #include "worker/providers/chat_assembler.h"
 #include "worker/providers/chat_request.h"
-#include "worker/providers/dialect.h"
 
 static void *
 new_assembler(const char *label, const struct chat_sink *sink)
@@ -51,7 +50,7 @@ end(void *assembler, struct model_answer *answer)
 	return chat_assembler_end(assembler, answer);
 }
 
-static const struct dialect dialect = {
+const struct dialect dialect_chat_completions = {
     .last = "a finish reason",
     .build = chat_request_build,
     .assembler_new = new_assembler,
@@ -67,7 +66,7 @@ static void *
 start(struct event_base *base, const struct model_request *request,
     const struct model_callbacks *callbacks, void *arg)
 {
-	return dialect_start(&dialect, base, request, callbacks, arg);
+	return dialect_start(&dialect_chat_completions, base, request, callbacks, arg);
 }
 
 const struct api_mode api_mode_chat_completions = {
