@@ -190,12 +190,15 @@ static enum request_reasoning
 reasoning(const struct worker *worker)
 {
 	static const char path[] = "model.reasoning_echo";
+	const struct runtime *runtime = &worker->agent.runtime;
+	enum request_reasoning normal =
+	    request_reasoning_default(runtime->provider, runtime->api_mode);
 
 	if (configuration_value(worker->configuration, path) == NULL)
-		return request_reasoning_default(worker->agent.runtime.provider);
-	return configuration_boolean(worker->configuration, path, false)
-		   ? REQUEST_REASONING_ALL
-		   : REQUEST_REASONING_NONE;
+		return normal;
+	if (!configuration_boolean(worker->configuration, path, false))
+		return REQUEST_REASONING_NONE;
+	return normal == REQUEST_REASONING_BLOCKS ? normal : REQUEST_REASONING_ALL;
 }
 
 /* 0 waits for ever, and nothing else does. */
@@ -314,6 +317,19 @@ opening_of(const char *name)
 	return (enum session_opening)i;
 }
 
+/* The input without what a cache held, which is counted apart. */
+static int64_t
+plain_input(const struct model_usage *usage)
+{
+	int64_t input = usage->input_tokens;
+
+	if (usage->cache_read_tokens > 0)
+		input -= usage->cache_read_tokens;
+	if (usage->cache_write_tokens > 0)
+		input -= usage->cache_write_tokens;
+	return usage->input_tokens < 0 || input >= 0 ? input : 0;
+}
+
 /* One request to the model is counted in the session's row. */
 static void
 on_usage(const struct model_usage *usage, void *arg)
@@ -324,7 +340,7 @@ on_usage(const struct model_usage *usage, void *arg)
 	    .provider = runtime->provider,
 	    .base_url = runtime->base_url,
 	    .mode = runtime->api_mode,
-	    .input = usage->input_tokens,
+	    .input = plain_input(usage),
 	    .output = usage->output_tokens,
 	    .cache_read = usage->cache_read_tokens,
 	    .cache_write = usage->cache_write_tokens,

@@ -20,6 +20,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+import anthropic_server as anthropic
 import model_server as model
 import processes
 
@@ -193,13 +194,14 @@ class Bench:
     def client(self, *arguments, **options):
         return Client(self.arguments.build, self.folder, *arguments, **options)
 
-    def configured(self, tls):
+    def configured(self, tls, kind=model.ModelServer):
         """A model server, and the environment for an agent that talks to it."""
-        server = model.ModelServer(tls=tls)
+        server = kind(tls=tls)
         path = os.path.join(self.folder, "home", ".hermes", "config.yaml")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w") as file:
             json.dump({"model": {"provider": "custom", "base_url": server.base_url,
+                                 "api_key": "key-of-the-bench",
                                  "default": "fake"}}, file)
         return server, server.trust if tls else {}
 
@@ -235,11 +237,14 @@ class Bench:
 
     def turn(self):
         """prompt → first chunk / → response"""
-        for label, tls in (("rehearsal", None), ("loopback HTTP", False), ("loopback TLS", True)):
+        for label, tls, kind in (("rehearsal", None, None),
+                                 ("loopback HTTP", False, model.ModelServer),
+                                 ("loopback TLS", True, model.ModelServer),
+                                 ("anthropic_messages, HTTP", False, anthropic.AnthropicServer)):
             server, environment = (None, {})
             arguments = [self.script([{"text": "hello"}])]
             if tls is not None:
-                server, environment = self.configured(tls)
+                server, environment = self.configured(tls, kind)
                 arguments = []
             client = self.client(*arguments, environment=environment)
             client.initialize()
@@ -276,6 +281,11 @@ class Bench:
             client = self.client(environment=environment)
             self.delta_row(client, f"loopback {'TLS' if tls else 'HTTP'}, burst", "≤ 10 µs", count)
             server.close()
+        server, environment = self.configured(False, anthropic.AnthropicServer)
+        server.default = model.Reply([b"".join(anthropic.say(*["word "] * count))])
+        client = self.client(environment=environment)
+        self.delta_row(client, "anthropic_messages, HTTP, burst", "≤ 10 µs", count)
+        server.close()
         if not self.arguments.quick:
             # Not by the rehearsal: there the timer between two deltas would be measured.
             server, environment = self.configured(False)

@@ -33,6 +33,17 @@ class SessionTest(AcpTest):
 
 
 class Open(SessionTest):
+    def test_counts(self):
+        """The session's input is counted without what the provider's cache held"""
+        usage = {"prompt_tokens": 100, "completion_tokens": 7,
+                 "prompt_tokens_details": {"cached_tokens": 60}}
+        _server, _agent, session = self.told(
+            [model.delta("x"), model.finish(usage=usage), model.DONE])
+        row = self.database().execute(
+            "select input_tokens, output_tokens, cache_read_tokens from sessions where id = ?",
+            (session,)).fetchone()
+        self.assertEqual(row, (40, 7, 60))
+
     def test_load_replays(self):
         """acp: load shows the conversation and answers after the last update"""
         server, agent, session = self.told(model.say("once upon a time"))

@@ -153,6 +153,31 @@ test_reasoning(void **state)
 	conversation_free(conversation);
 }
 
+/* Thinking of the Messages API goes to that dialect only. */
+static void
+test_thinking_blocks(void **state)
+{
+	static const char mixed[] =
+	    "[{\"role\":\"assistant\",\"content\":\"b\",\"reasoning_details\":["
+	    "{\"type\":\"thinking\",\"thinking\":\"t\",\"signature\":\"s\"},"
+	    "{\"type\":\"redacted_thinking\",\"data\":\"d\"},"
+	    "{\"type\":\"reasoning.text\",\"text\":\"r\"},{\"type\":\"anthropic_order\"}]}]";
+	struct conversation *conversation = conversation_of(mixed);
+
+	(void)state;
+	expect(request_messages(conversation, NULL, true, REQUEST_REASONING_BLOCKS), mixed);
+	expect(request_messages(conversation, NULL, true, REQUEST_REASONING_DETAILS),
+	    "[{\"role\":\"assistant\",\"content\":\"b\",\"reasoning_details\":["
+	    "{\"type\":\"reasoning.text\",\"text\":\"r\"}]}]");
+	expect(request_messages(conversation, NULL, true, REQUEST_REASONING_NONE),
+	    "[" ASSISTANT("b") "]");
+	assert_int_equal(request_reasoning_default("openrouter", "chat_completions"),
+	    REQUEST_REASONING_DETAILS);
+	assert_int_equal(request_reasoning_default("custom", "anthropic_messages"),
+	    REQUEST_REASONING_BLOCKS);
+	conversation_free(conversation);
+}
+
 static void
 test_images(void **state)
 {
@@ -272,6 +297,7 @@ main(void)
 	    cmocka_unit_test(test_repair),
 	    cmocka_unit_test(test_system_prompt),
 	    cmocka_unit_test(test_reasoning),
+	    cmocka_unit_test(test_thinking_blocks),
 	    cmocka_unit_test(test_images),
 	    cmocka_unit_test(test_random),
 	    cmocka_unit_test(test_tools),

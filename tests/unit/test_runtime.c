@@ -74,14 +74,28 @@ resolve(struct world *world, const char *dotenv, const char *yaml)
 }
 
 static void
-expect(struct world *world, const char *provider, const char *base_url, const char *key)
+expect_mode(struct world *world, const char *provider, const char *base_url, const char *key,
+    const char *mode)
 {
 	assert_string_equal(buffer_text(&world->error), "");
 	assert_string_equal(world->runtime.provider, provider);
 	assert_string_equal(world->runtime.base_url, base_url);
 	assert_string_equal(
 	    world->runtime.api_key != NULL ? world->runtime.api_key : "(none)", key);
-	assert_string_equal(world->runtime.api_mode, "chat_completions");
+	assert_string_equal(world->runtime.api_mode, mode);
+}
+
+static void
+expect(struct world *world, const char *provider, const char *base_url, const char *key)
+{
+	expect_mode(world, provider, base_url, key, "chat_completions");
+}
+
+static void
+expect_anthropic(
+    struct world *world, const char *provider, const char *base_url, const char *key)
+{
+	expect_mode(world, provider, base_url, key, "anthropic_messages");
 }
 
 static void
@@ -129,13 +143,17 @@ test_choice_by_key(void **state)
 	assert_int_equal(resolve(world, "OPENAI_API_KEY=" OPENAI_KEY, "model: gpt-5"), 0);
 	expect(world, "openai-api", "https://api.openai.com/v1", OPENAI_KEY);
 	assert_int_equal(world->runtime.context_length, 400000);
-	/* A provider whose dialect is missing is passed over when there is another. */
 	assert_int_equal(
 	    resolve(world, "ANTHROPIC_API_KEY=sk-ant-x\nDEEPSEEK_API_KEY=sk-d\n", "model: d"),
 	    0);
-	expect(world, "deepseek", "https://api.deepseek.com/v1", "sk-d");
-	assert_int_equal(resolve(world, "ANTHROPIC_API_KEY=sk-ant-x\n", "model: c"), -1);
-	expect_error(world, "needs the api_mode anthropic_messages, which is not supported");
+	expect_anthropic(world, "anthropic", "https://api.anthropic.com", "sk-ant-x");
+	assert_int_equal(world->runtime.silence_timeout_ms, 900000);
+	assert_int_equal(resolve(world, "ANTHROPIC_TOKEN=sk-ant-oat01-y\n",
+			     "model: {provider: claude, default: c}"),
+	    0);
+	expect_anthropic(world, "anthropic", "https://api.anthropic.com", "sk-ant-oat01-y");
+	assert_int_equal(
+	    resolve(world, "", "model: {provider: bedrock, default: m, api_mode: x}"), -1);
 }
 
 static void
@@ -293,8 +311,12 @@ test_names(void **state)
 	assert_int_equal(resolve(world, "MINIMAX_API_KEY=abcd",
 			     "model: {provider: minimax, "
 			     "default: m}"),
-	    -1);
-	expect_error(world, "anthropic_messages");
+	    0);
+	assert_string_equal(world->runtime.api_mode, "anthropic_messages");
+	assert_int_equal(
+	    resolve(world, "KIMI_API_KEY=sk-kimi-abcd", "model: {provider: kimi, default: m}"),
+	    0);
+	expect_anthropic(world, "kimi-coding", "https://api.kimi.com/coding", "sk-kimi-abcd");
 	assert_int_equal(resolve(world, "XAI_API_KEY=abcd",
 			     "model: {provider: xai, default: m, api_mode: responses}"),
 	    -1);

@@ -112,6 +112,16 @@ test_custom(void **state)
 	assert_string_equal(runtime.model, "mock");
 	runtime_clear(&runtime);
 	configuration_free(configuration);
+	/* A server of another dialect is known by its address. */
+	assert_int_equal(setup(world, "custom\nhttp://127.0.0.1:9/anthropic\n\nmock\n"), 0);
+	configuration = configuration_load();
+	assert_int_equal(runtime_resolve(configuration, NULL, NULL, &runtime, &error), 0);
+	assert_string_equal(runtime.api_mode, "anthropic_messages");
+	runtime_clear(&runtime);
+	configuration_free(configuration);
+	assert_int_equal(setup(world, "claude\nsk-ant-api03-abcdefgh\nclaude-x\n"), 0);
+	config_home_holds(
+	    world->home.yaml, "model:\n  provider: anthropic\n  default: claude-x\n");
 	/* Another provider takes nothing over. */
 	assert_int_equal(setup(world, "deepseek\nsk-deep\ndeepseek-chat\n"), 0);
 	config_home_holds(
@@ -125,7 +135,7 @@ test_giving_up_writes_nothing(void **state)
 	static const char *const answers[] = {"", "\n", "openrouter\n", "openrouter\n\n",
 	    "openrouter\nsk-or-v1-abcdefgh\n", "openrouter\nsk-or-v1-abcdefgh\n\n",
 	    "custom\n\n", "99\n98\n97\n", "openrouter\nwrong\nwrong\nwrong\n",
-	    "anthropic\nbedrock\n\n"};
+	    "bedrock\nnous\n\n"};
 	struct world *world = *state;
 	struct stat status;
 	size_t i;

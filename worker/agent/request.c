@@ -6,6 +6,7 @@
 
 #include "worker/agent/request.h"
 #include "worker/agent/conversation.h"
+#include "worker/providers/anthropic_kept.h"
 #include "worker/tools/tool.h"
 
 #include <stdlib.h>
@@ -25,10 +26,12 @@ static const struct {
 };
 
 enum request_reasoning
-request_reasoning_default(const char *provider)
+request_reasoning_default(const char *provider, const char *api_mode)
 {
 	size_t i;
 
+	if (strcmp(api_mode, "anthropic_messages") == 0)
+		return REQUEST_REASONING_BLOCKS;
 	for (i = 0; provider != NULL && i < sizeof defaults / sizeof defaults[0]; i++)
 		if (strcmp(defaults[i].provider, provider) == 0)
 			return defaults[i].reasoning;
@@ -44,7 +47,8 @@ wants_content(enum request_reasoning reasoning)
 static bool
 wants_details(enum request_reasoning reasoning)
 {
-	return reasoning == REQUEST_REASONING_ALL || reasoning == REQUEST_REASONING_DETAILS;
+	return reasoning == REQUEST_REASONING_ALL || reasoning == REQUEST_REASONING_DETAILS ||
+	       reasoning == REQUEST_REASONING_BLOCKS;
 }
 
 /* Members that a provider may get, per role; everything else is ours. */
@@ -83,6 +87,25 @@ without_images(struct json_object *parts)
 	return list;
 }
 
+/* Without thinking of the Messages API, which other dialects do not know; NULL when nothing is
+ * left. */
+static struct json_object *
+without_blocks(struct json_object *details)
+{
+	struct json_object *list = json_object_new_array(), *entry;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(details); i++) {
+		entry = json_object_array_get_idx(details, i);
+		if (!anthropic_kept_is_type(json_member_text(entry, "type", "")))
+			json_object_array_add(list, json_object_get(entry));
+	}
+	if (json_object_array_length(list) > 0)
+		return list;
+	json_object_put(list);
+	return NULL;
+}
+
 /* Thoughts that came under another name go back as reasoning_content; with tool calls the
  * member has to be there, be it empty. */
 static void
@@ -99,7 +122,7 @@ complete_reasoning(struct json_object *copy, struct json_object *message)
 static struct json_object *
 copy_message(struct json_object *message, bool images, enum request_reasoning reasoning)
 {
-	struct json_object *copy = json_object_new_object();
+	struct json_object *copy = json_object_new_object(), *details;
 	const char *role = json_member_text(message, "role", "user");
 
 	json_object_object_foreach(message, key, value)
@@ -109,7 +132,13 @@ copy_message(struct json_object *message, bool images, enum request_reasoning re
 		if (!images && strcmp(key, "content") == 0 &&
 		    json_object_is_type(value, json_type_array))
 			json_set(copy, key, without_images(value));
-		else
+		else if (reasoning != REQUEST_REASONING_BLOCKS &&
+			 strcmp(key, "reasoning_details") == 0 &&
+			 json_object_is_type(value, json_type_array)) {
+			details = without_blocks(value);
+			if (details != NULL)
+				json_set(copy, key, details);
+		} else
 			json_set(copy, key, json_object_get(value));
 	}
 	if (wants_content(reasoning) && strcmp(role, "assistant") == 0)

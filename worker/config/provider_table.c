@@ -319,7 +319,8 @@ provider_table_mode_by_url(const char *url)
 bool
 provider_table_mode_supported(const char *api_mode)
 {
-	static const char *const modes[] = {"chat_completions", "rehearsal"};
+	static const char *const modes[] = {
+	    "chat_completions", "anthropic_messages", "rehearsal"};
 	size_t i;
 
 	for (i = 0; i < COUNT(modes); i++)

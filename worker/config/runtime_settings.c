@@ -19,6 +19,7 @@
 #define SILENCE_SECONDS 90
 #define SILENCE_LOCAL_SECONDS 900
 #define SILENCE_REASONING_SECONDS 600
+#define SILENCE_ANTHROPIC_SECONDS 900
 #define TOTAL_SECONDS 1800
 #define SECONDS_MAX (7 * 24 * 3600)
 
@@ -116,7 +117,7 @@ is_reasoning_model(const char *model)
 }
 
 static int64_t
-default_silence(const struct runtime_choice *choice, const char *model)
+default_silence(const struct runtime_choice *choice, const char *model, const char *api_mode)
 {
 	int64_t seconds;
 
@@ -126,6 +127,8 @@ default_silence(const struct runtime_choice *choice, const char *model)
 		return seconds > 0 && seconds <= SECONDS_MAX ? seconds * 1000
 							     : SILENCE_LOCAL_SECONDS * 1000;
 	}
+	if (strcmp(api_mode, "anthropic_messages") == 0)
+		return SILENCE_ANTHROPIC_SECONDS * 1000;
 	return 1000 * (is_reasoning_model(model) ? SILENCE_REASONING_SECONDS : SILENCE_SECONDS);
 }
 
@@ -150,7 +153,7 @@ fill_times(const struct runtime_choice *choice, struct runtime *runtime)
 	    first_set(block_milliseconds(choice, entry, path, "stale_timeout_seconds"),
 		block_milliseconds(choice, choice->block, path, "stale_timeout_seconds"),
 		variable_milliseconds(choice, "HERMES_API_CALL_STALE_TIMEOUT"),
-		default_silence(choice, runtime->model));
+		default_silence(choice, runtime->model, runtime->api_mode));
 }
 
 /* The window stands with the model that it was measured for. */

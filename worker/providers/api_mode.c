@@ -4,6 +4,7 @@
 #include <config.h>
 
 #include "worker/providers/provider.h"
+#include "worker/providers/anthropic_messages.h"
 #include "worker/providers/chat_completions.h"
 
 #include <string.h>
@@ -11,7 +12,10 @@
 extern const struct api_mode api_mode_rehearsal;
 
 static const struct api_mode *const api_modes[] = {
-    &api_mode_chat_completions, &api_mode_rehearsal};
+    &api_mode_chat_completions,
+    &api_mode_anthropic_messages,
+    &api_mode_rehearsal,
+};
 
 const struct api_mode *
 api_mode_find(const char *name)

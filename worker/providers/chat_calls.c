@@ -133,6 +133,18 @@ new_call(struct chat_calls *calls)
 	return call;
 }
 
+size_t
+chat_calls_add(struct chat_calls *calls, const char *id, const char *name)
+{
+	struct chat_call *call = new_call(calls);
+
+	if (call == NULL)
+		return CHAT_CALLS_MAX;
+	buffer_append_text(&call->id, id);
+	buffer_append_text(&call->name, name);
+	return calls->count - 1;
+}
+
 /* A name comes whole, whole again with each piece, growing, or in parts before the
  * arguments. */
 static void

@@ -35,6 +35,9 @@ struct chat_calls {
 void chat_calls_merge(struct chat_calls *calls, struct json_object *pieces);
 /* Takes the older "function_call" object. */
 void chat_calls_merge_function(struct chat_calls *calls, struct json_object *function);
+/* A call of its own, with no arguments yet; its number, or CHAT_CALLS_MAX when there are so
+ * many already. */
+size_t chat_calls_add(struct chat_calls *calls, const char *id, const char *name);
 /* More argument text for call number `at`. */
 void chat_calls_append(struct chat_calls *calls, size_t at, const char *bytes, size_t length);
 /* Moves the calls into the answer, which owns them then. */

@@ -43,6 +43,7 @@ static const struct {
     {"context length", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
     {"context size", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
     {"context window", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"exceed context limit", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
     {"maximum context", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
     {"token limit", IN_REFUSAL, MODEL_ERROR_TOO_LONG},
     {"too many tokens", IN_REFUSAL, MODEL_ERROR_TOO_LONG},
@@ -64,6 +65,11 @@ static const struct {
     {"does not support vision", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE},
     {"not a multimodal model", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE},
     {"not support multimodal", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE},
+    {"could not process image", IN_REFUSAL, MODEL_ERROR_IMAGE},
+    {"image exceeds", IN_REFUSAL, MODEL_ERROR_IMAGE},
+    {"image dimensions exceed", IN_REFUSAL, MODEL_ERROR_IMAGE},
+    {"`thinking` block", IN_REFUSAL, MODEL_ERROR_THINKING},
+    {"`redacted_thinking`", IN_REFUSAL, MODEL_ERROR_THINKING},
 };
 
 /* Types and codes of errors that stand within an answer of status 200. */

@@ -143,7 +143,8 @@ tell_unknown_mode(struct model_call *call)
 	const char *name = call->request.runtime->api_mode;
 	struct model_answer answer = {.usage = {-1, -1, -1, -1, -1, -1}};
 	char *message = xasprintf("The provider %s is configured with api_mode \"%s\", which "
-				  "is not known; use chat_completions",
+				  "is not known; use chat_completions or "
+				  "anthropic_messages",
 	    label_of(call), name != NULL ? name : "");
 
 	http_error_set(&answer, MODEL_ERROR_REQUEST, message);

@@ -37,10 +37,12 @@ enum model_error {
 	MODEL_ERROR_REQUEST,	 /* other 4xx */
 	MODEL_ERROR_TOO_LONG,	 /* the conversation is longer than the model's window */
 	MODEL_ERROR_IMAGE,	 /* the model takes no images */
+	MODEL_ERROR_THINKING,	 /* earlier thinking was sent that it does not take */
 	MODEL_ERROR_ANSWER	 /* the answer made no sense */
 };
 
 struct model_usage {
+	/* Input: all of it, with what a cache held. */
 	int64_t input_tokens, output_tokens, total_tokens; /* -1 = not told */
 	int64_t reasoning_tokens, cache_read_tokens, cache_write_tokens;
 };
@@ -61,7 +63,7 @@ struct model_answer {
 	 * wants them: reasoning, reasoning_content, reasoning_details … NULL when none. */
 	struct json_object *extra;
 	/* What went wrong, a sentence with the provider's own words; with FINISH_LENGTH: why it
-	 * was ended from this side, or NULL. */
+	 * was ended, where that is not the output limit, or NULL. */
 	char *message;
 	/* FINISH_ERROR, all without secrets. */
 	enum model_error error;
