@@ -17,23 +17,6 @@
 #define NOT_FOUND (-32002)
 #define INTERNAL_ERROR (-32603)
 
-void
-session_describe(const struct worker *worker, struct store_session_info *info)
-{
-	const struct runtime *runtime = &worker->agent.runtime;
-
-	memset(info, 0, sizeof *info);
-	info->session_id = worker->session_id;
-	info->cwd = worker->cwd;
-	info->model = runtime->model;
-	info->provider = runtime->provider;
-	info->base_url = runtime->base_url;
-	info->api_mode = runtime->api_mode;
-	info->system_prompt = worker->agent.system_prompt;
-	info->config = json_object_new_object();
-	json_set_text(info->config, "mode", session_mode_name(worker->agent.tools.mode));
-}
-
 static void
 answer_not_found(struct worker *worker)
 {

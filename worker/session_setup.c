@@ -300,18 +300,6 @@ tell_ready(struct worker *worker)
 	buffer_free(&line);
 }
 
-void
-session_tell_state(struct worker *worker)
-{
-	struct json_object *state = json_object_new_object();
-
-	json_set_text(state, "mode", session_mode_name(worker->agent.tools.mode));
-	json_set_boolean(state, "titled", worker->titled);
-	json_set_boolean(state, "noted", worker->noted);
-	link_send_json(worker->link, TO_SUPERVISOR_SESSION_STATE, 0, 0, state);
-	json_object_put(state);
-}
-
 static enum session_opening
 opening_of(const char *name)
 {
@@ -365,18 +353,6 @@ make_store(struct worker *worker)
 		worker->agent.on_arg = worker;
 	}
 	buffer_free(&error);
-}
-
-void
-session_save_description(struct worker *worker)
-{
-	struct store_session_info info;
-
-	if (!worker->durable)
-		return;
-	session_describe(worker, &info);
-	store_sqlite_describe(worker->agent.store, &info, NULL, NULL);
-	json_object_put(info.config);
 }
 
 /* What waits may come. */

@@ -69,6 +69,8 @@ void session_tear_down(struct worker *worker);
 /* session_open.c: restores what is stored, then calls `opened`; what is wrong is answered with
  * SETUP_FAILED. */
 void session_open(struct worker *worker, void (*opened)(struct worker *worker));
+
+/* session_description.c */
 /* Fills `info`; its config is the caller's, all else borrowed. */
 void session_describe(const struct worker *worker, struct store_session_info *info);
 /* The session is run in another way now: its row follows. */

@@ -1,0 +1,52 @@
+/*
+ * What others have to know about a session: its row in the database, and a successor of this
+ * worker.
+ */
+#include <config.h>
+
+#include "worker/worker.h"
+#include "worker/store/store_sqlite.h"
+#include "worker/supervisor_link.h"
+
+#include <string.h>
+
+void
+session_describe(const struct worker *worker, struct store_session_info *info)
+{
+	const struct runtime *runtime = &worker->agent.runtime;
+
+	memset(info, 0, sizeof *info);
+	info->session_id = worker->session_id;
+	info->cwd = worker->cwd;
+	info->model = runtime->model;
+	info->provider = runtime->provider;
+	info->base_url = runtime->base_url;
+	info->api_mode = runtime->api_mode;
+	info->system_prompt = worker->agent.system_prompt;
+	info->config = json_object_new_object();
+	json_set_text(info->config, "mode", session_mode_name(worker->agent.tools.mode));
+}
+
+void
+session_save_description(struct worker *worker)
+{
+	struct store_session_info info;
+
+	if (!worker->durable)
+		return;
+	session_describe(worker, &info);
+	store_sqlite_describe(worker->agent.store, &info, NULL, NULL);
+	json_object_put(info.config);
+}
+
+void
+session_tell_state(struct worker *worker)
+{
+	struct json_object *state = json_object_new_object();
+
+	json_set_text(state, "mode", session_mode_name(worker->agent.tools.mode));
+	json_set_boolean(state, "titled", worker->titled);
+	json_set_boolean(state, "noted", worker->noted);
+	link_send_json(worker->link, TO_SUPERVISOR_SESSION_STATE, 0, 0, state);
+	json_object_put(state);
+}
