@@ -12,7 +12,6 @@
 #include "worker/agent/slash_commands.h"
 #include "worker/agent/system_prompt.h"
 #include "worker/tools/memory.h"
-#include "worker/store/state_title.h"
 #include "worker/supervisor_link.h"
 #include "common/identifier.h"
 #include "common/log.h"
@@ -49,27 +48,6 @@ say(struct worker *worker, const char *text, size_t length)
 
 	identifier_uuid(id);
 	output->text(OUTPUT_TEXT, id, text, length, output->arg);
-}
-
-/* The session's title, as the list of sessions has it: from the first prompt. */
-static void
-tell_title(struct worker *worker, const char *text)
-{
-	struct buffer line = BUFFER_EMPTY;
-	char *title;
-
-	if (worker->titled || text == NULL)
-		return;
-	title = state_title_derive(text, strlen(text));
-	if (title != NULL) {
-		worker->titled = true;
-		session_tell_state(worker);
-		encode_v1_info(&line, title);
-		link_send(
-		    worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
-	}
-	buffer_free(&line);
-	free(title);
 }
 
 static void
@@ -125,10 +103,10 @@ on_turn_start(struct worker *worker, const struct message *message)
 		fail_turn(worker, buffer_text(&error));
 		goto done;
 	}
-	tell_title(worker, prompt_content_first_text(blocks));
 	if (agent->system_prompt == NULL) {
 		agent->system_prompt = system_prompt_build(agent);
 		session_save_description(worker);
+	session_look_for_title(worker);
 	}
 	user = conversation_user(content);
 	display_prompt(user, blocks);

@@ -65,11 +65,14 @@ static void
 restore_session(struct worker *worker, struct json_object *session)
 {
 	const char *mode = json_member_string(json_member_object(session, "config"), "mode");
+	const char *title = json_member_string(session, "title");
 
 	if (mode != NULL && !worker->mode_given)
 		session_mode_parse(mode, &worker->agent.tools.mode);
-	if (json_member_string(session, "title") != NULL)
-		worker->titled = true;
+	/* The process that died may not have come to tell it. */
+	if (title != NULL && worker->opening == SESSION_OPEN_REVIVE && !worker->titled)
+		session_tell_title(worker, title);
+	worker->titled = title != NULL;
 }
 
 static void

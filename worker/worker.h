@@ -79,6 +79,11 @@ void session_save_description(struct worker *worker);
 /* Tells the supervisor what a successor of this worker has to know. */
 void session_tell_state(struct worker *worker);
 
+/* session_title.c */
+/* Tells the title that the session has once the prompt given to the store is saved. */
+void session_look_for_title(struct worker *worker);
+void session_tell_title(struct worker *worker, const char *title);
+
 /* session_dispatch.c */
 void session_message(struct worker *worker, enum message_type type, uint32_t request,
     uint32_t turn, const char *payload, size_t length);
