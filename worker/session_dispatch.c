@@ -86,12 +86,7 @@ on_turn_start(struct worker *worker, const struct message *message)
 	struct buffer error = BUFFER_EMPTY;
 
 	turn_output_begin(worker->output, message->turn);
-	if (worker->notes.length > 0) {
-		say(worker, worker->notes.data, worker->notes.length);
-		buffer_free(&worker->notes);
-		worker->noted = true;
-		session_tell_state(worker);
-	}
+	session_tell_notes(worker);
 	if (params == NULL) {
 		fail_turn(worker, "The prompt could not be read: it is nested too deeply");
 		goto done;
@@ -106,12 +101,12 @@ on_turn_start(struct worker *worker, const struct message *message)
 	if (agent->system_prompt == NULL) {
 		agent->system_prompt = system_prompt_build(agent);
 		session_save_description(worker);
-	session_look_for_title(worker);
 	}
 	user = conversation_user(content);
 	display_prompt(user, blocks);
 	memory_turn_began(agent->tools.memory);
 	turn_start(agent, user);
+	session_look_for_title(worker);
 done:
 	buffer_free(&error);
 	json_object_put(params);

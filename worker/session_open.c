@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "common/wire.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NOT_FOUND (-32002)
@@ -21,15 +22,21 @@ static void
 answer_not_found(struct worker *worker)
 {
 	static const char message[] = "No such session";
+	char *notice = store_sqlite_notice(worker->agent.store); /* nobody else will tell it */
 	struct buffer payload = BUFFER_EMPTY;
 
 	wire_put_u32(&payload, (uint32_t)NOT_FOUND);
 	wire_put_text(&payload, message, sizeof message - 1);
 	buffer_append_text(&payload, "{\"sessionId\":");
 	buffer_append_json_text(&payload, worker->session_id);
+	if (notice != NULL) {
+		buffer_append_text(&payload, ",\"details\":");
+		buffer_append_json_text(&payload, notice);
+	}
 	buffer_append_byte(&payload, '}');
 	link_send(worker->link, TO_SUPERVISOR_SETUP_FAILED, 0, 0, payload.data, payload.length);
 	buffer_free(&payload);
+	free(notice);
 }
 
 /* The list as the last todo call left it. */
@@ -106,6 +113,7 @@ on_loaded(const struct store_loaded *loaded, void *arg)
 		if (worker->opening == SESSION_OPEN_LOAD && loaded->messages != NULL)
 			replay_messages(loaded->messages, send_update, worker);
 	}
+	session_note_store(worker);
 	worker->opened(worker);
 }
 

@@ -234,26 +234,6 @@ make_agent(struct worker *worker, int64_t starts)
 	agent->allow_arg = worker;
 }
 
-/* What the user should know before the first turn. */
-static void
-take_notes(struct worker *worker, struct json_object *params)
-{
-	struct json_object *servers = json_member_array(params, "mcpServers");
-	size_t count = servers != NULL ? json_object_array_length(servers) : 0, i;
-	const char *problems = configuration_problems(worker->configuration);
-
-	if (problems[0] != '\0')
-		buffer_printf(
-		    &worker->notes, "The configuration has problems:\n\n%s\n", problems);
-	if (count == 0)
-		return;
-	buffer_printf(&worker->notes, "MCP servers are not started by this version:");
-	for (i = 0; i < count; i++)
-		buffer_printf(&worker->notes, " %s",
-		    json_member_text(json_object_array_get_idx(servers, i), "name", "?"));
-	buffer_append_text(&worker->notes, ".\n");
-}
-
 /* Space-separated: these act at once when a turn runs. */
 static void
 put_commands(struct buffer *payload)
@@ -290,14 +270,8 @@ tell_ready(struct worker *worker)
 	encode_v1_usage(
 	    &line, agent_context_tokens(agent), agent->runtime.context_length, 0, 0);
 	send_update(worker, &line);
-	if (worker->notices && worker->notes.length > 0) {
-		encode_v1_notice(&line, "Please note", buffer_text(&worker->notes));
-		send_update(worker, &line);
-		buffer_free(&worker->notes);
-		worker->noted = true;
-		session_tell_state(worker);
-	}
 	buffer_free(&line);
+	session_tell_notes(worker);
 }
 
 static enum session_opening
@@ -333,6 +307,15 @@ on_usage(const struct model_usage *usage, void *arg)
 }
 
 static void
+on_turn_end(const struct turn_end *end, void *arg)
+{
+	struct worker *worker = arg;
+
+	(void)end;
+	session_note_store(worker);
+}
+
+static void
 make_store(struct worker *worker)
 {
 	struct store_session_info info;
@@ -350,6 +333,7 @@ make_store(struct worker *worker)
 		worker->durable = true;
 		worker->agent.tools.sessions = store_sqlite_queue(worker->agent.store);
 		worker->agent.on_usage = on_usage;
+		worker->agent.on_turn_end = on_turn_end;
 		worker->agent.on_arg = worker;
 	}
 	buffer_free(&error);
@@ -389,7 +373,7 @@ session_set_up(struct worker *worker, struct json_object *setup)
 	json_member_integer(setup, "starts", &starts);
 	make_agent(worker, starts);
 	if (!worker->noted)
-		take_notes(worker, params);
+		session_take_notes(worker, params);
 	make_store(worker);
 	worker->agent.tool_list = request_tools(&worker->agent.tools);
 	session_open(worker, ready);

@@ -27,6 +27,7 @@ on_title(const char *title, const char *source, void *arg)
 	struct worker *worker = arg;
 
 	(void)source;
+	session_note_store(worker); /* the prompt was the first to need the database */
 	if (title != NULL && !worker->titled)
 		session_tell_title(worker, title);
 }

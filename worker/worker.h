@@ -79,6 +79,14 @@ void session_save_description(struct worker *worker);
 /* Tells the supervisor what a successor of this worker has to know. */
 void session_tell_state(struct worker *worker);
 
+/* session_notes.c: notes for the user. */
+/* Collects what the configuration and the request give reason for. */
+void session_take_notes(struct worker *worker, struct json_object *params);
+/* Adds what the store has to say, and tells it as soon as may be. */
+void session_note_store(struct worker *worker);
+/* Tells the notes where that is possible now, else leaves them for the next turn. */
+void session_tell_notes(struct worker *worker);
+
 /* session_title.c */
 /* Tells the title that the session has once the prompt given to the store is saved. */
 void session_look_for_title(struct worker *worker);
