@@ -85,6 +85,7 @@ on_turn_start(struct worker *worker, const struct message *message)
 	struct json_object *blocks = json_member(params, "prompt");
 	struct buffer error = BUFFER_EMPTY;
 
+	session_stop_title(worker);
 	turn_output_begin(worker->output, message->turn);
 	session_tell_notes(worker);
 	if (params == NULL) {

@@ -80,6 +80,8 @@ restore_session(struct worker *worker, struct json_object *session)
 	if (title != NULL && worker->opening == SESSION_OPEN_REVIVE && !worker->titled)
 		session_tell_title(worker, title);
 	worker->titled = title != NULL;
+	worker->title_derived =
+	    strcmp(json_member_text(session, "title_source", ""), "derived") == 0;
 }
 
 static void

@@ -311,8 +311,8 @@ on_turn_end(const struct turn_end *end, void *arg)
 {
 	struct worker *worker = arg;
 
-	(void)end;
 	session_note_store(worker);
+	session_make_title(worker, end);
 }
 
 static void
@@ -395,6 +395,7 @@ session_tear_down(struct worker *worker)
 	struct agent *agent = &worker->agent;
 	size_t i;
 
+	session_stop_title(worker);
 	turn_abandon(agent);
 	shell_state_free(agent->tools.shell);
 	if (worker->scratch != NULL)

@@ -19,6 +19,7 @@ struct state;
 struct store_session_info;
 struct state_queue;
 struct supervisor_link;
+struct title_call;
 struct turn_output;
 
 /* What a session's worker does first. */
@@ -55,6 +56,8 @@ struct worker {
 	bool durable;	    /* the store is the database */
 	bool mode_given;    /* the set-up named the mode */
 	bool titled, noted; /* the session has its title; the notes were told */
+	bool title_derived; /* from the first prompt, and no model has been asked yet */
+	struct title_call *title_call; /* a model is being asked, or NULL */
 };
 
 /* Serves as `role` on descriptor 3; returns the exit status. */
@@ -91,6 +94,10 @@ void session_tell_notes(struct worker *worker);
 /* Tells the title that the session has once the prompt given to the store is saved. */
 void session_look_for_title(struct worker *worker);
 void session_tell_title(struct worker *worker, const char *title);
+/* A turn has ended so: a model makes a better title where that is wanted. */
+void session_make_title(struct worker *worker, const struct turn_end *end);
+/* Breaks that off: a turn comes, or the end. */
+void session_stop_title(struct worker *worker);
 
 /* session_dispatch.c */
 void session_message(struct worker *worker, enum message_type type, uint32_t request,
