@@ -10,6 +10,21 @@
 
 #include <string.h>
 
+/* The folders beside the first; null when there are none, which takes away what is stored. */
+static struct json_object *
+additional_directories(const struct worker *worker)
+{
+	struct json_object *list;
+	size_t i;
+
+	if (worker->roots == NULL || worker->roots[0] == NULL || worker->roots[1] == NULL)
+		return NULL;
+	list = json_object_new_array();
+	for (i = 1; worker->roots[i] != NULL; i++)
+		json_object_array_add(list, json_new_text(worker->roots[i]));
+	return list;
+}
+
 void
 session_describe(const struct worker *worker, struct store_session_info *info)
 {
@@ -25,6 +40,7 @@ session_describe(const struct worker *worker, struct store_session_info *info)
 	info->system_prompt = worker->agent.system_prompt;
 	info->config = json_object_new_object();
 	json_set_text(info->config, "mode", session_mode_name(worker->agent.tools.mode));
+	json_set(info->config, "additional_directories", additional_directories(worker));
 }
 
 void
