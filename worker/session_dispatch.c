@@ -12,7 +12,6 @@
 #include "worker/agent/slash_commands.h"
 #include "worker/agent/system_prompt.h"
 #include "worker/tools/memory.h"
-#include "worker/store/state_title.h"
 #include "worker/supervisor_link.h"
 #include "common/identifier.h"
 #include "common/log.h"
@@ -51,27 +50,6 @@ say(struct worker *worker, const char *text, size_t length)
 	output->text(OUTPUT_TEXT, id, text, length, output->arg);
 }
 
-/* The session's title, as the list of sessions has it: from the first prompt. */
-static void
-tell_title(struct worker *worker, const char *text)
-{
-	struct buffer line = BUFFER_EMPTY;
-	char *title;
-
-	if (worker->titled || text == NULL)
-		return;
-	title = state_title_derive(text, strlen(text));
-	if (title != NULL) {
-		worker->titled = true;
-		session_tell_state(worker);
-		encode_v1_info(&line, title);
-		link_send(
-		    worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
-	}
-	buffer_free(&line);
-	free(title);
-}
-
 static void
 fail_turn(struct worker *worker, const char *text)
 {
@@ -107,13 +85,9 @@ on_turn_start(struct worker *worker, const struct message *message)
 	struct json_object *blocks = json_member(params, "prompt");
 	struct buffer error = BUFFER_EMPTY;
 
+	session_stop_title(worker);
 	turn_output_begin(worker->output, message->turn);
-	if (worker->notes.length > 0) {
-		say(worker, worker->notes.data, worker->notes.length);
-		buffer_free(&worker->notes);
-		worker->noted = true;
-		session_tell_state(worker);
-	}
+	session_tell_notes(worker);
 	if (params == NULL) {
 		fail_turn(worker, "The prompt could not be read: it is nested too deeply");
 		goto done;
@@ -125,7 +99,6 @@ on_turn_start(struct worker *worker, const struct message *message)
 		fail_turn(worker, buffer_text(&error));
 		goto done;
 	}
-	tell_title(worker, prompt_content_first_text(blocks));
 	if (agent->system_prompt == NULL) {
 		agent->system_prompt = system_prompt_build(agent);
 		session_save_description(worker);
@@ -134,6 +107,7 @@ on_turn_start(struct worker *worker, const struct message *message)
 	display_prompt(user, blocks);
 	memory_turn_began(agent->tools.memory);
 	turn_start(agent, user);
+	session_look_for_title(worker);
 done:
 	buffer_free(&error);
 	json_object_put(params);

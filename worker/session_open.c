@@ -12,41 +12,31 @@
 #include "common/log.h"
 #include "common/wire.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NOT_FOUND (-32002)
 #define INTERNAL_ERROR (-32603)
 
-void
-session_describe(const struct worker *worker, struct store_session_info *info)
-{
-	const struct runtime *runtime = &worker->agent.runtime;
-
-	memset(info, 0, sizeof *info);
-	info->session_id = worker->session_id;
-	info->cwd = worker->cwd;
-	info->model = runtime->model;
-	info->provider = runtime->provider;
-	info->base_url = runtime->base_url;
-	info->api_mode = runtime->api_mode;
-	info->system_prompt = worker->agent.system_prompt;
-	info->config = json_object_new_object();
-	json_set_text(info->config, "mode", session_mode_name(worker->agent.tools.mode));
-}
-
 static void
 answer_not_found(struct worker *worker)
 {
 	static const char message[] = "No such session";
+	char *notice = store_sqlite_notice(worker->agent.store); /* nobody else will tell it */
 	struct buffer payload = BUFFER_EMPTY;
 
 	wire_put_u32(&payload, (uint32_t)NOT_FOUND);
 	wire_put_text(&payload, message, sizeof message - 1);
 	buffer_append_text(&payload, "{\"sessionId\":");
 	buffer_append_json_text(&payload, worker->session_id);
+	if (notice != NULL) {
+		buffer_append_text(&payload, ",\"details\":");
+		buffer_append_json_text(&payload, notice);
+	}
 	buffer_append_byte(&payload, '}');
 	link_send(worker->link, TO_SUPERVISOR_SETUP_FAILED, 0, 0, payload.data, payload.length);
 	buffer_free(&payload);
+	free(notice);
 }
 
 /* The list as the last todo call left it. */
@@ -82,11 +72,16 @@ static void
 restore_session(struct worker *worker, struct json_object *session)
 {
 	const char *mode = json_member_string(json_member_object(session, "config"), "mode");
+	const char *title = json_member_string(session, "title");
 
 	if (mode != NULL && !worker->mode_given)
 		session_mode_parse(mode, &worker->agent.tools.mode);
-	if (json_member_string(session, "title") != NULL)
-		worker->titled = true;
+	/* The process that died may not have come to tell it. */
+	if (title != NULL && worker->opening == SESSION_OPEN_REVIVE && !worker->titled)
+		session_tell_title(worker, title);
+	worker->titled = title != NULL;
+	worker->title_derived =
+	    strcmp(json_member_text(session, "title_source", ""), "derived") == 0;
 }
 
 static void
@@ -120,6 +115,7 @@ on_loaded(const struct store_loaded *loaded, void *arg)
 		if (worker->opening == SESSION_OPEN_LOAD && loaded->messages != NULL)
 			replay_messages(loaded->messages, send_update, worker);
 	}
+	session_note_store(worker);
 	worker->opened(worker);
 }
 

@@ -237,26 +237,6 @@ make_agent(struct worker *worker, int64_t starts)
 	agent->allow_arg = worker;
 }
 
-/* What the user should know before the first turn. */
-static void
-take_notes(struct worker *worker, struct json_object *params)
-{
-	struct json_object *servers = json_member_array(params, "mcpServers");
-	size_t count = servers != NULL ? json_object_array_length(servers) : 0, i;
-	const char *problems = configuration_problems(worker->configuration);
-
-	if (problems[0] != '\0')
-		buffer_printf(
-		    &worker->notes, "The configuration has problems:\n\n%s\n", problems);
-	if (count == 0)
-		return;
-	buffer_printf(&worker->notes, "MCP servers are not started by this version:");
-	for (i = 0; i < count; i++)
-		buffer_printf(&worker->notes, " %s",
-		    json_member_text(json_object_array_get_idx(servers, i), "name", "?"));
-	buffer_append_text(&worker->notes, ".\n");
-}
-
 /* Space-separated: these act at once when a turn runs. */
 static void
 put_commands(struct buffer *payload)
@@ -295,14 +275,8 @@ tell_ready(struct worker *worker)
 		    &line, agent_context_tokens(agent), agent->runtime.context_length, 0, 0);
 		send_update(worker, &line);
 	}
-	if (worker->notices && worker->notes.length > 0) {
-		encode_v1_notice(&line, "Please note", buffer_text(&worker->notes));
-		send_update(worker, &line);
-		buffer_free(&worker->notes);
-		worker->noted = true;
-		session_tell_state(worker);
-	}
 	buffer_free(&line);
+	session_tell_notes(worker);
 }
 
 static enum session_opening
@@ -351,6 +325,15 @@ on_usage(const struct model_usage *usage, void *arg)
 }
 
 static void
+on_turn_end(const struct turn_end *end, void *arg)
+{
+	struct worker *worker = arg;
+
+	session_note_store(worker);
+	session_make_title(worker, end);
+}
+
+static void
 make_store(struct worker *worker)
 {
 	struct store_session_info info;
@@ -368,21 +351,10 @@ make_store(struct worker *worker)
 		worker->durable = true;
 		worker->agent.tools.sessions = store_sqlite_queue(worker->agent.store);
 		worker->agent.on_usage = on_usage;
+		worker->agent.on_turn_end = on_turn_end;
 		worker->agent.on_arg = worker;
 	}
 	buffer_free(&error);
-}
-
-void
-session_save_description(struct worker *worker)
-{
-	struct store_session_info info;
-
-	if (!worker->durable)
-		return;
-	session_describe(worker, &info);
-	store_sqlite_describe(worker->agent.store, &info, NULL, NULL);
-	json_object_put(info.config);
 }
 
 /* What waits may come. */
@@ -422,7 +394,7 @@ session_set_up(struct worker *worker, struct json_object *setup)
 	json_member_integer(setup, "starts", &starts);
 	make_agent(worker, starts);
 	if (!worker->noted)
-		take_notes(worker, params);
+		session_take_notes(worker, params);
 	make_store(worker);
 	worker->agent.tool_list = request_tools(&worker->agent.tools);
 	session_open(worker, ready);
@@ -444,6 +416,7 @@ session_tear_down(struct worker *worker)
 	struct agent *agent = &worker->agent;
 	size_t i;
 
+	session_stop_title(worker);
 	turn_abandon(agent);
 	shell_state_free(agent->tools.shell);
 	if (worker->scratch != NULL)

@@ -51,6 +51,8 @@ reason_to_stay(const struct worker *worker)
 
 	if (agent->turn != NULL)
 		return "a turn runs";
+	if (worker->title_call != NULL)
+		return "the title is being made";
 	if (shell_state_running(agent->tools.shell))
 		return "a command still runs";
 	if (!worker->durable && conversation_length(agent->conversation) > 0)
@@ -58,7 +60,7 @@ reason_to_stay(const struct worker *worker)
 	if (worker->durable && state_queue_length(agent->tools.sessions) > 0)
 		return "something is not saved yet";
 	/* Those that a successor would find again do not count. */
-	if (worker->noted && worker->notes.length > 0)
+	if ((worker->noted || worker->store_noted) && worker->notes.length > 0)
 		return "the user is to be told something";
 	if (allow_list_waits(worker->allowed))
 		return "a permission is not saved yet";

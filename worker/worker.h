@@ -19,6 +19,7 @@ struct state;
 struct store_session_info;
 struct state_queue;
 struct supervisor_link;
+struct title_call;
 struct turn_output;
 
 /* What a session's worker does first. */
@@ -56,6 +57,9 @@ struct worker {
 	bool mode_given;    /* the set-up named the mode */
 	bool carried;	    /* the set-up held what a retired worker left */
 	bool titled, noted; /* the session has its title; the notes were told */
+	bool store_noted;   /* a note among them that no other process would find again */
+	bool title_derived; /* from the first prompt, and no model has been asked yet */
+	struct title_call *title_call; /* a model is being asked, or NULL */
 };
 
 /* Serves as `role` on descriptor 3; returns the exit status. */
@@ -70,6 +74,8 @@ void session_tear_down(struct worker *worker);
 /* session_open.c: restores what is stored, then calls `opened`; what is wrong is answered with
  * SETUP_FAILED. */
 void session_open(struct worker *worker, void (*opened)(struct worker *worker));
+
+/* session_description.c */
 /* Fills `info`; its config is the caller's, all else borrowed. */
 void session_describe(const struct worker *worker, struct store_session_info *info);
 /* The session is run in another way now: its row follows. */
@@ -82,6 +88,23 @@ void session_tell_state(struct worker *worker);
 bool session_retire(struct worker *worker);
 /* Takes over what a retired worker has left; NULL = nothing. Tools and runtime are there. */
 void session_take_carried(struct worker *worker, struct json_object *carried);
+
+/* session_notes.c: notes for the user. */
+/* Collects what the configuration and the request give reason for. */
+void session_take_notes(struct worker *worker, struct json_object *params);
+/* Adds what the store has to say, and tells it as soon as may be. */
+void session_note_store(struct worker *worker);
+/* Tells the notes where that is possible now, else leaves them for the next turn. */
+void session_tell_notes(struct worker *worker);
+
+/* session_title.c */
+/* Tells the title that the session has once the prompt given to the store is saved. */
+void session_look_for_title(struct worker *worker);
+void session_tell_title(struct worker *worker, const char *title);
+/* A turn has ended so: a model makes a better title where that is wanted. */
+void session_make_title(struct worker *worker, const struct turn_end *end);
+/* Breaks that off: a turn comes, or the end. */
+void session_stop_title(struct worker *worker);
 
 /* session_dispatch.c */
 void session_message(struct worker *worker, enum message_type type, uint32_t request,

@@ -40,6 +40,8 @@ struct agent {
 	int64_t context_tokens;		     /* of the last request and its answer */
 	/* One request to the model has ended; may be NULL. */
 	void (*on_usage)(const struct model_usage *usage, void *arg);
+	/* A turn has ended, was saved and told; may be NULL. */
+	void (*on_turn_end)(const struct turn_end *end, void *arg);
 	void *on_arg;
 	/* Adds a label to command_allowlist for good. */
 	void (*allow_always)(const char *label, void *arg);

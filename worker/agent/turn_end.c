@@ -39,6 +39,8 @@ turn_end(struct turn *turn, const struct turn_end *end)
 	output->usage(agent_context_tokens(agent), agent->runtime.context_length,
 	    agent->input_tokens, agent->output_tokens, -1, output->arg);
 	output->finished(end, output->arg);
+	if (agent->on_turn_end != NULL)
+		agent->on_turn_end(end, agent->on_arg);
 	turn_free(turn);
 }
 

@@ -205,6 +205,28 @@ runtime_rehearsal(const char *file, bool faults, struct runtime *runtime)
 	runtime->reasoning_effort = xstrdup("");
 }
 
+static char *
+copy_text(const char *text)
+{
+	return text != NULL ? xstrdup(text) : NULL;
+}
+
+void
+runtime_copy(struct runtime *copy, const struct runtime *runtime)
+{
+	*copy = *runtime;
+	copy->provider = copy_text(runtime->provider);
+	copy->label = copy_text(runtime->label);
+	copy->api_mode = copy_text(runtime->api_mode);
+	copy->base_url = copy_text(runtime->base_url);
+	copy->api_key = copy_text(runtime->api_key);
+	copy->model = copy_text(runtime->model);
+	copy->rehearsal_file = copy_text(runtime->rehearsal_file);
+	copy->headers = json_copy(runtime->headers);
+	copy->extra_body = json_copy(runtime->extra_body);
+	copy->reasoning_effort = copy_text(runtime->reasoning_effort);
+}
+
 void
 runtime_clear(struct runtime *runtime)
 {

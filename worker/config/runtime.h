@@ -33,6 +33,12 @@ int runtime_resolve(const struct configuration *configuration, const char *provi
     const char *model, struct runtime *runtime, struct buffer *error);
 /* The runtime of the rehearsal provider; always succeeds. */
 void runtime_rehearsal(const char *file, bool faults, struct runtime *runtime);
+/* The runtime of an auxiliary task ("title_generation"): `main` but for what the block
+ * auxiliary.<task> says of provider, model, address and key (as in Hermes). While `main` is the
+ * rehearsal nobody else is asked. -1 with a text in `error`. */
+int runtime_resolve_task(const char *task, const struct runtime *main, struct runtime *runtime,
+    struct buffer *error);
+void runtime_copy(struct runtime *copy, const struct runtime *runtime);
 void runtime_clear(struct runtime *runtime);
 /* Context window of a model by its name (as in Hermes: longest substring; 256,000). */
 int64_t runtime_context_length(const char *model);

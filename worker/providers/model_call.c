@@ -114,7 +114,8 @@ on_finished(const struct model_answer *answer, void *arg)
 	struct model_call *call = arg;
 
 	call->running = false;
-	if (call->size <= ANSWER_MAX && retry_wanted(answer, call->attempts, call->shown)) {
+	if (call->request.task == NULL && call->size <= ANSWER_MAX &&
+	    retry_wanted(answer, call->attempts, call->shown)) {
 		try_later(call, answer);
 		return;
 	}

@@ -86,6 +86,9 @@ struct model_request {
 	struct json_object *messages;  /* array in the Chat Completions form, system first */
 	struct json_object *tools; /* array of {type:function, function:{…}}; may be NULL */
 	const char *session_id;
+	/* What it is asked for beside the conversation ("title_generation"), a constant; NULL =
+	 * the conversation itself. Such a request is made once: nobody waits for it. */
+	const char *task;
 	unsigned
 	    attempt; /* for rows: 0 at first; more = tried again, on a connection of its own */
 };

@@ -165,8 +165,9 @@ begin(struct rehearsal *state, const struct model_request *request)
 		rehearsal_fail(state, MODEL_ERROR_REQUEST,
 		    "the rehearsal script cannot be played: %s", buffer_text(&error));
 	} else {
-		rehearsal_scene_find(state->script, request->messages, &state->scene);
-		if (state->scene.steps == NULL)
+		rehearsal_scene_find(
+		    state->script, request->task, request->messages, &state->scene);
+		if (state->scene.steps == NULL && request->task == NULL)
 			rehearsal_burst_begin(state, NULL, CLOSING_TEXT, false);
 	}
 	buffer_free(&error);

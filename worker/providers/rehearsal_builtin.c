@@ -8,7 +8,15 @@
 
 const char rehearsal_builtin[] =
     "{\"comment\":\"Played by the rehearsal provider when no script is "
-    "given.\",\"replies\":[\n"
+    "given.\",\n"
+    "\"title\":{\n"
+    "\"rounds\":[\n"
+    "  [\n"
+    "    {\"text\": \"Rehearsal of a turn\"},\n"
+    "    {\"usage\": {\"input\": 90, \"output\": 6}}\n"
+    "  ]\n"
+    "]},\n"
+    "\"replies\":[\n"
     "{\"match\":\"continue exactly where\",\n"
     "\"rounds\":[\n"
     "  [\n"

@@ -89,7 +89,7 @@ static const struct member_rule {
 /* Where the check stands; numbers count from 1, 0 = not inside one. */
 struct place {
 	struct buffer *error;
-	const char *owner; /* "default", or NULL for a numbered reply */
+	const char *owner; /* "default", "title", or NULL for a numbered reply */
 	size_t reply, round, step;
 };
 
@@ -364,6 +364,7 @@ check_reply(struct place *place, struct json_object *reply)
 int
 rehearsal_check(struct json_object *script, struct buffer *error)
 {
+	static const char *const owners[] = {"default", "title"};
 	struct place place = {.error = error};
 	struct json_object *replies = json_member(script, "replies");
 	size_t i, count;
@@ -374,7 +375,7 @@ rehearsal_check(struct json_object *script, struct buffer *error)
 	{
 		(void)value;
 		if (strcmp(name, "replies") != 0 && strcmp(name, "default") != 0 &&
-		    strcmp(name, "comment") != 0)
+		    strcmp(name, "title") != 0 && strcmp(name, "comment") != 0)
 			return fail(&place, "a script has no member \"%s\"", name);
 	}
 	if (replies != NULL && !json_object_is_type(replies, json_type_array))
@@ -387,7 +388,11 @@ rehearsal_check(struct json_object *script, struct buffer *error)
 		if (check_reply(&place, json_object_array_get_idx(replies, i)) == -1)
 			return -1;
 	}
-	place = (struct place){.error = error, .owner = "default"};
-	return json_has(script, "default") ? check_reply(&place, json_member(script, "default"))
-					   : 0;
+	for (i = 0; i < sizeof owners / sizeof owners[0]; i++) {
+		place = (struct place){.error = error, .owner = owners[i]};
+		if (json_has(script, owners[i]) &&
+		    check_reply(&place, json_member(script, owners[i])) == -1)
+			return -1;
+	}
+	return 0;
 }

@@ -187,11 +187,11 @@ choose_reply(const struct rehearsal_script *script, const char *prompt)
 }
 
 void
-rehearsal_scene_find(const struct rehearsal_script *script, struct json_object *messages,
-    struct rehearsal_scene *scene)
+rehearsal_scene_find(const struct rehearsal_script *script, const char *task,
+    struct json_object *messages, struct rehearsal_scene *scene)
 {
 	struct buffer prompt = BUFFER_EMPTY, result = BUFFER_EMPTY;
-	struct json_object *message, *rounds;
+	struct json_object *message, *reply, *rounds;
 	size_t i, round = 0,
 		  count = json_object_is_type(messages, json_type_array)
 			      ? json_object_array_length(messages)
@@ -215,7 +215,9 @@ rehearsal_scene_find(const struct rehearsal_script *script, struct json_object *
 	memset(scene, 0, sizeof *scene);
 	scene->prompt = xstrdup(buffer_text(&prompt));
 	scene->last_result = xstrdup(buffer_text(&result));
-	rounds = json_member_array(choose_reply(script, scene->prompt), "rounds");
+	reply = task != NULL ? json_member_object(script->root, "title")
+			     : choose_reply(script, scene->prompt);
+	rounds = json_member_array(reply, "rounds");
 	if (rounds != NULL && round < json_object_array_length(rounds))
 		scene->steps = json_object_array_get_idx(rounds, round);
 	buffer_free(&prompt);

@@ -29,9 +29,10 @@ struct rehearsal_script *rehearsal_script_load(const char *file, struct buffer *
 void rehearsal_script_free(struct rehearsal_script *script);
 
 /* Finds the scene for `messages` (Chat Completions form). Nothing is remembered between
- * calls, so that a new process goes on where an older one ended. */
-void rehearsal_scene_find(const struct rehearsal_script *script, struct json_object *messages,
-    struct rehearsal_scene *scene);
+ * calls, so that a new process goes on where an older one ended. `task` as in a request: what
+ * is played for a title stands in a place of its own. */
+void rehearsal_scene_find(const struct rehearsal_script *script, const char *task,
+    struct json_object *messages, struct rehearsal_scene *scene);
 void rehearsal_scene_clear(struct rehearsal_scene *scene);
 /* A copy of `text` with ${prompt} and ${last_result} filled in; the caller frees it. */
 char *rehearsal_scene_text(const struct rehearsal_scene *scene, const char *text);

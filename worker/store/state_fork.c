@@ -127,6 +127,7 @@ append_config(struct buffer *text, struct json_object *row, const char *source, 
 
 	json_object_object_del(config, "_delegate_from");
 	json_object_object_del(config, "_reset_from");
+	json_object_object_del(config, "additional_directories"); /* the request has its own */
 	json_set_text(config, "_branched_from", source);
 	if (cwd != NULL)
 		json_set_text(config, "cwd", cwd);

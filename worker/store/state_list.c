@@ -6,6 +6,7 @@
 #include "worker/store/state_list.h"
 #include "worker/store/state_cursor.h"
 #include "worker/store/state_folder.h"
+#include "worker/store/state_json.h"
 #include "worker/store/state_preview.h"
 #include "worker/store/state_shown.h"
 #include "worker/store/state_time.h"
@@ -16,13 +17,28 @@
 #define OURS(column) column " = 'acp'"
 
 static const char query[] =
-    "SELECT id, cwd, title, active FROM (SELECT s.id AS id, " STATE_SHOWN_FOLDER
-    " AS cwd, s.title AS title, " STATE_SHOWN_ACTIVE " AS active FROM " STATE_SHOWN_CANDIDATES(
+    "SELECT id, cwd, title, active, config FROM (SELECT s.id AS id, " STATE_SHOWN_FOLDER
+    " AS cwd, s.title AS title, s.model_config AS config, " STATE_SHOWN_ACTIVE
+    " AS active FROM " STATE_SHOWN_CANDIDATES(
 	OURS("source")) " AS s WHERE s.newest IS NOT "
 			"NULL AND " STATE_SHOWN_IS_ROOT " AND NOT " STATE_SHOWN_GOES_ON(
 			    OURS("n.source")) ") WHERE ?1 IS NULL OR active < ?2 OR (active = "
 					      "?2 AND id < ?1) ORDER BY active DESC, "
 					      "id DESC";
+
+/* The folders that the client gave beside the first: it has to give them again with a load. */
+static void
+add_directories(struct json_object *entry, sqlite3_stmt *statement)
+{
+	size_t length;
+	const char *text = state_sql_bytes(statement, 4, &length);
+	struct json_object *config = state_json_object(text, length);
+	struct json_object *list = json_member_array(config, "additional_directories");
+
+	if (list != NULL && json_object_array_length(list) > 0)
+		json_set(entry, "additionalDirectories", json_copy(list));
+	json_object_put(config);
+}
 
 static int
 add_entry(struct state *state, struct json_object *sessions, sqlite3_stmt *statement)
@@ -35,6 +51,7 @@ add_entry(struct state *state, struct json_object *sessions, sqlite3_stmt *state
 
 	json_set_text(entry, "sessionId", id);
 	json_set_text(entry, "cwd", cwd);
+	add_directories(entry, statement);
 	code = state_preview_title(state, entry, id, title, cwd);
 	state_time_set(entry, "updatedAt", sqlite3_column_double(statement, 3));
 	json_object_array_add(sessions, entry);

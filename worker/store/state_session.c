@@ -81,8 +81,12 @@ append_config(struct buffer *text, struct json_object *stored,
 	if (json_object_is_type(info->config, json_type_object)) {
 		json_object_object_foreach(info->config, key, value)
 		{
-			if (over || !json_has(config, key))
+			if (!over && json_has(config, key))
+				continue;
+			if (value != NULL)
 				json_set(config, key, json_copy(value));
+			else
+				json_object_object_del(config, key);
 		}
 	}
 	state_json_append(text, config);

@@ -12,7 +12,7 @@ struct store_session_info {
 	const char *session_id;
 	const char *cwd; /* absolute */
 	const char *model, *provider, *base_url, *api_mode;
-	struct json_object *config; /* further members of model_config: mode, options … */
+	struct json_object *config; /* further members of model_config: mode …; null = none */
 	const char *system_prompt;
 };
 

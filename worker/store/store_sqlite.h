@@ -39,6 +39,10 @@ void store_sqlite_describe(
  * an error), and may be NULL. */
 void store_sqlite_set_title(struct store *store, const char *title, const char *source,
     void (*titled)(const char *title, void *arg), void *arg);
+/* The title that the session has once everything that was given to the store before is saved,
+ * and where it is from ("derived", "llm", "user" …); both NULL for none or an error. */
+void store_sqlite_read_title(struct store *store,
+    void (*found)(const char *title, const char *source, void *arg), void *arg);
 void store_sqlite_add_usage(struct store *store, const struct store_usage *usage);
 /* Saves what is waiting, without the loop, for at most `milliseconds`; callbacks are called.
  * Returns how many jobs are left. */

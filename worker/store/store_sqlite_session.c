@@ -188,6 +188,59 @@ store_sqlite_set_title(struct store *store, const char *title, const char *sourc
 	state_queue_write(job->self->queue, STATE_PATIENCE_WRITE, run_title, title_done, job);
 }
 
+struct title_reading {
+	struct store_sqlite *self;
+	char *title, *source;
+	void (*found)(const char *title, const char *source, void *arg);
+	void *arg;
+};
+
+static int
+run_title_reading(struct state *state, void *arg, struct buffer *error)
+{
+	struct title_reading *job = arg;
+	const char *id = job->self->info.session_id;
+	int code;
+
+	(void)error;
+	free(job->title);
+	free(job->source);
+	job->title = job->source = NULL;
+	code = state_sql_text(
+	    state->db, &job->title, "SELECT title FROM sessions WHERE id = ?", "t", id);
+	if (code == SQLITE_ROW && job->title != NULL)
+		code = state_sql_text(state->db, &job->source,
+		    "SELECT title_source FROM sessions WHERE id = ?", "t", id);
+	return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+static void
+title_reading_done(int code, const char *error, void *arg)
+{
+	struct title_reading *job = arg;
+	bool known = error == NULL;
+
+	(void)code;
+	if (!job->self->closing)
+		job->found(known ? job->title : NULL, known ? job->source : NULL, job->arg);
+	free(job->title);
+	free(job->source);
+	free(job);
+}
+
+void
+store_sqlite_read_title(struct store *store,
+    void (*found)(const char *title, const char *source, void *arg), void *arg)
+{
+	struct title_reading *job = xcalloc(1, sizeof *job);
+
+	job->self = sqlite(store);
+	job->found = found;
+	job->arg = arg;
+	state_queue_read(
+	    job->self->queue, STATE_PATIENCE_WRITE, run_title_reading, title_reading_done, job);
+}
+
 struct usage_job {
 	struct store_sqlite *self;
 	struct store_usage usage;

@@ -1,0 +1,54 @@
+/*
+ * What the row of a session in the database tells about it.
+ */
+#include <config.h>
+
+#include "worker/worker.h"
+#include "worker/store/store_sqlite.h"
+
+#include <string.h>
+
+/* The folders beside the first; null when there are none, which takes away what is stored. */
+static struct json_object *
+additional_directories(const struct worker *worker)
+{
+	struct json_object *list;
+	size_t i;
+
+	if (worker->roots == NULL || worker->roots[0] == NULL || worker->roots[1] == NULL)
+		return NULL;
+	list = json_object_new_array();
+	for (i = 1; worker->roots[i] != NULL; i++)
+		json_object_array_add(list, json_new_text(worker->roots[i]));
+	return list;
+}
+
+void
+session_describe(const struct worker *worker, struct store_session_info *info)
+{
+	const struct runtime *runtime = &worker->agent.runtime;
+
+	memset(info, 0, sizeof *info);
+	info->session_id = worker->session_id;
+	info->cwd = worker->cwd;
+	info->model = runtime->model;
+	info->provider = runtime->provider;
+	info->base_url = runtime->base_url;
+	info->api_mode = runtime->api_mode;
+	info->system_prompt = worker->agent.system_prompt;
+	info->config = json_object_new_object();
+	json_set_text(info->config, "mode", session_mode_name(worker->agent.tools.mode));
+	json_set(info->config, "additional_directories", additional_directories(worker));
+}
+
+void
+session_save_description(struct worker *worker)
+{
+	struct store_session_info info;
+
+	if (!worker->durable)
+		return;
+	session_describe(worker, &info);
+	store_sqlite_describe(worker->agent.store, &info, NULL, NULL);
+	json_object_put(info.config);
+}
