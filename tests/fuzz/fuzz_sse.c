@@ -19,7 +19,7 @@ struct run {
 	struct chat_assembler *assembler;
 	struct buffer text, thought;
 	struct model_answer answer;
-	enum chat_state state;
+	enum answer_state state;
 	bool parse_all;
 };
 

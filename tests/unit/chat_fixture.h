@@ -20,7 +20,7 @@ struct run {
 	struct chat_assembler *assembler;
 	struct buffer text, thought;
 	struct model_answer answer;
-	enum chat_state state;
+	enum answer_state state;
 };
 
 static inline void
@@ -82,7 +82,7 @@ end(struct run *run, const char *finish)
 	}
 	buffer_free(&text);
 	run->state = chat_assembler_end(run->assembler, &run->answer);
-	assert_int_equal(run->answer.finish == FINISH_ERROR, run->state != CHAT_COMPLETE);
+	assert_int_equal(run->answer.finish == FINISH_ERROR, run->state != ANSWER_COMPLETE);
 }
 
 static inline void

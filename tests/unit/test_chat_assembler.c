@@ -34,7 +34,7 @@ test_optional_members(void **state)
 		    "\"completion_tokens_details\":{\"reasoning_tokens\":null}}}");
 	assert_false(event(&run, "[DONE]"));
 	end(&run, NULL);
-	assert_int_equal(run.state, CHAT_COMPLETE);
+	assert_int_equal(run.state, ANSWER_COMPLETE);
 	assert_int_equal(run.answer.finish, FINISH_STOP);
 	assert_string_equal(buffer_text(&run.text), "xy");
 	assert_int_equal(run.answer.usage.input_tokens, 9);
@@ -68,7 +68,7 @@ test_whole_message(void **state)
 	begin(&run);
 	assert_non_null(chat_assembler_body(run.assembler, "{\"choices\"", 10));
 	end(&run, NULL);
-	assert_int_equal(run.state, CHAT_NOTHING);
+	assert_int_equal(run.state, ANSWER_NOTHING);
 	finish(&run);
 
 	/* Pieces, and then the whole again. */
@@ -128,19 +128,19 @@ test_cut_off(void **state)
 	(void)state;
 	begin(&run);
 	end(&run, NULL);
-	assert_int_equal(run.state, CHAT_NOTHING);
+	assert_int_equal(run.state, ANSWER_NOTHING);
 	finish(&run);
 
 	begin(&run);
 	assert_false(event(&run, "[DONE]"));
 	end(&run, NULL);
-	assert_int_equal(run.state, CHAT_NOTHING);
+	assert_int_equal(run.state, ANSWER_NOTHING);
 	finish(&run);
 
 	begin(&run);
 	delta(&run, call);
 	end(&run, NULL);
-	assert_int_equal(run.state, CHAT_PART);
+	assert_int_equal(run.state, ANSWER_PART);
 	finish(&run);
 
 	/* [DONE] alone does not tell that a call is whole. */
@@ -148,7 +148,7 @@ test_cut_off(void **state)
 	delta(&run, call);
 	event(&run, " [DONE] ");
 	end(&run, NULL);
-	assert_int_equal(run.state, CHAT_COMPLETE);
+	assert_int_equal(run.state, ANSWER_COMPLETE);
 	assert_int_equal(run.answer.finish, FINISH_TOOL_CALLS);
 	finish(&run);
 
@@ -199,7 +199,7 @@ test_errors_within(void **state)
 		assert_false(chat_assembler_event(
 		    run.assembler, cases[i].name, cases[i].data, strlen(cases[i].data)));
 		end(&run, "stop");
-		assert_int_equal(run.state, CHAT_FAILED);
+		assert_int_equal(run.state, ANSWER_FAILED);
 		assert_int_equal(run.answer.error, cases[i].error);
 		assert_non_null(strstr(run.answer.message, cases[i].words));
 		if (strstr(cases[i].data, "retry_after") != NULL)
@@ -211,7 +211,7 @@ test_errors_within(void **state)
 		    "\"finish_reason\":\"stop\"}]}");
 	event(&run, "{\"error\":{},\"choices\":[]}");
 	end(&run, NULL);
-	assert_int_equal(run.state, CHAT_COMPLETE);
+	assert_int_equal(run.state, ANSWER_COMPLETE);
 	finish(&run);
 }
 

@@ -77,7 +77,7 @@ test_like_events(void **state)
 	event(&run, "{\"choices\":[{\"delta\":{\"content\":\"b\"}}]}");
 	event(&run, "{\"choices\":[{\"delta\":{\"content\":\"c\\\"}}]}");
 	end(&run, NULL);
-	assert_int_equal(run.state, CHAT_FAILED);
+	assert_int_equal(run.state, ANSWER_FAILED);
 	assert_int_equal(run.answer.error, MODEL_ERROR_ANSWER);
 	assert_string_equal(buffer_text(&run.text), "ab");
 	finish(&run);

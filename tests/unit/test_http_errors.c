@@ -242,7 +242,7 @@ test_retry_delays(void **state)
 }
 
 static const char *
-find_header(const struct chat_request *built, const char *name)
+find_header(const struct dialect_request *built, const char *name)
 {
 	size_t i;
 
@@ -269,7 +269,7 @@ test_request(void **state)
 	    .reasoning_effort = effort};
 	struct model_request request = {.runtime = &runtime};
 	struct buffer error = BUFFER_EMPTY;
-	struct chat_request built;
+	struct dialect_request built;
 
 	(void)state;
 	request.messages = parsed_json("[{\"role\":\"user\",\"content\":\"é\"}]");
@@ -284,33 +284,33 @@ test_request(void **state)
 	assert_string_equal(find_header(&built, "Authorization"), "Bearer sk-123");
 	assert_non_null(find_header(&built, "HTTP-Referer"));
 	assert_non_null(find_header(&built, "X-Title"));
-	chat_request_clear(&built);
+	dialect_request_clear(&built);
 
 	runtime.base_url = openai;
 	assert_int_equal(chat_request_build(&request, &built, &error), 0);
 	assert_non_null(strstr(built.body, "\"max_completion_tokens\":100"));
 	assert_null(strstr(built.body, "reasoning"));
 	assert_null(find_header(&built, "X-Title"));
-	chat_request_clear(&built);
+	dialect_request_clear(&built);
 
 	runtime.base_url = query;
 	runtime.api_key = NULL;
 	assert_int_equal(chat_request_build(&request, &built, &error), 0);
 	assert_string_equal(built.url, "https://x.example/v1/chat/completions?api-version=2");
 	assert_null(find_header(&built, "Authorization"));
-	chat_request_clear(&built);
+	dialect_request_clear(&built);
 
-	assert_false(chat_request_host_is(evil, "openrouter.ai"));
-	assert_false(chat_request_host_is("https://notopenrouter.ai", "openrouter.ai"));
-	assert_true(chat_request_host_is("https://EU.OpenRouter.ai:443/x", "openrouter.ai"));
+	assert_false(dialect_request_host_is(evil, "openrouter.ai"));
+	assert_false(dialect_request_host_is("https://notopenrouter.ai", "openrouter.ai"));
+	assert_true(dialect_request_host_is("https://EU.OpenRouter.ai:443/x", "openrouter.ai"));
 	assert_false(
-	    chat_request_host_is("https://openrouter.ai@evil.example", "openrouter.ai"));
+	    dialect_request_host_is("https://openrouter.ai@evil.example", "openrouter.ai"));
 
 	runtime.api_key = broken;
 	assert_int_equal(chat_request_build(&request, &built, &error), -1);
 	assert_non_null(strstr(buffer_text(&error), "line break"));
 	assert_null(strstr(buffer_text(&error), "123"));
-	chat_request_clear(&built);
+	dialect_request_clear(&built);
 	json_object_put(request.messages);
 	json_object_put(runtime.extra_body);
 	buffer_free(&error);

@@ -7,8 +7,6 @@
 #include "worker/providers/chat_assembler.h"
 #include "worker/providers/chat_merge.h"
 #include "worker/providers/chat_usage.h"
-#include "worker/providers/http_error.h"
-#include "worker/providers/http_error_words.h"
 #include "common/alloc.h"
 #include "common/json.h"
 
@@ -26,8 +24,7 @@ chat_assembler_new(const char *label, const struct chat_sink *sink)
 {
 	struct chat_assembler *assembler = xcalloc(1, sizeof *assembler);
 
-	assembler->label = xstrdup(label);
-	assembler->failure.retry_after_ms = -1;
+	answer_failure_start(&assembler->failure, label);
 	chat_output_start(&assembler->output, sink);
 	chat_usage_clear(&assembler->usage);
 	return assembler;
@@ -38,8 +35,7 @@ chat_assembler_free(struct chat_assembler *assembler)
 {
 	if (assembler == NULL)
 		return;
-	free(assembler->label);
-	free(assembler->failure.message);
+	answer_failure_free(&assembler->failure);
 	chat_output_free(&assembler->output);
 	chat_calls_free(&assembler->calls);
 	chat_reasoning_free(&assembler->reasoning);
@@ -55,7 +51,7 @@ learn(struct chat_assembler *assembler, const char *data, size_t length)
 	unsigned effects = assembler->effects;
 
 	delta_pattern_forget(&assembler->pattern);
-	if (assembler->armoured || !assembler->single || assembler->failed ||
+	if (assembler->armoured || !assembler->single || assembler->failure.failed ||
 	    (effects != EFFECT_TEXT && effects != EFFECT_THOUGHT &&
 		effects != EFFECT_ARGUMENTS) ||
 	    !json_object_is_type(string, json_type_string))
@@ -88,28 +84,12 @@ take_pattern(struct chat_assembler *assembler, const char *data, size_t length)
 	return true;
 }
 
-/* Parses an event's data, with half characters put aside where it has such. */
-static struct json_object *
-parse(struct chat_assembler *assembler, const char *data, size_t length, const char **reason)
-{
-	struct buffer armour = BUFFER_EMPTY;
-	struct json_object *object;
-
-	assembler->armoured = delta_text_armour(data, length, &armour);
-	if (assembler->armoured) {
-		data = armour.data;
-		length = armour.length;
-	}
-	object = json_parse(data, length, reason);
-	buffer_free(&armour);
-	return object;
-}
-
 const char *
 chat_assembler_body(struct chat_assembler *assembler, const char *data, size_t length)
 {
 	const char *reason = NULL;
-	struct json_object *object = parse(assembler, data, length, &reason);
+	struct json_object *object =
+	    delta_text_parse(data, length, &assembler->armoured, &reason);
 
 	if (json_object_is_type(object, json_type_array) &&
 	    json_object_array_length(object) > 0)
@@ -124,16 +104,12 @@ static void
 take_json(struct chat_assembler *assembler, bool error, const char *data, size_t length)
 {
 	const char *reason = NULL;
-	struct json_object *object = parse(assembler, data, length, &reason);
+	struct json_object *object =
+	    delta_text_parse(data, length, &assembler->armoured, &reason);
 	struct json_object *first = object;
-	char *excerpt, *message;
 
 	if (reason != NULL) {
-		excerpt = http_error_excerpt(data, length, 200);
-		message = xasprintf("sent an event that is not JSON (%s): %s", reason, excerpt);
-		chat_merge_fail(assembler, MODEL_ERROR_ANSWER, message);
-		free(message);
-		free(excerpt);
+		answer_failure_not_json(&assembler->failure, reason, data, length);
 		return;
 	}
 	if (json_object_is_type(object, json_type_array))
@@ -152,8 +128,8 @@ take_json(struct chat_assembler *assembler, bool error, const char *data, size_t
 static bool
 is_bounded(struct chat_assembler *assembler)
 {
-	if (assembler->calls.too_long && !assembler->failed)
-		chat_merge_fail(assembler, MODEL_ERROR_ANSWER,
+	if (assembler->calls.too_long)
+		answer_failure_set(&assembler->failure, MODEL_ERROR_ANSWER,
 		    "sent tool calls whose arguments are longer than 16 MiB");
 	return !assembler->calls.too_long;
 }
@@ -164,7 +140,7 @@ chat_assembler_event(
 {
 	bool error = name[0] != '\0' && strcmp(name, "error") == 0;
 
-	if (assembler->done || assembler->failed)
+	if (assembler->done || assembler->failure.failed)
 		return false;
 	if (!error && take_pattern(assembler, data, length))
 		return is_bounded(assembler);
@@ -181,9 +157,9 @@ chat_assembler_event(
 	if (length > 0 && (*data == '{' || *data == '['))
 		take_json(assembler, error, data, length);
 	else if (error)
-		chat_merge_error_text(assembler, data, length);
+		answer_failure_text(&assembler->failure, data, length);
 	/* Anything else is a keep-alive of somebody's own making. */
-	return is_bounded(assembler) && !assembler->failed;
+	return is_bounded(assembler) && !assembler->failure.failed;
 }
 
 bool
@@ -192,14 +168,14 @@ chat_assembler_finishing(const struct chat_assembler *assembler)
 	return assembler->has_finish;
 }
 
-static enum chat_state
+static enum answer_state
 state_of(const struct chat_assembler *assembler)
 {
-	if (assembler->failed)
-		return CHAT_FAILED;
+	if (assembler->failure.failed)
+		return ANSWER_FAILED;
 	if (assembler->has_finish || (assembler->done && assembler->payload))
-		return CHAT_COMPLETE;
-	return assembler->started && !assembler->done ? CHAT_PART : CHAT_NOTHING;
+		return ANSWER_COMPLETE;
+	return assembler->started && !assembler->done ? ANSWER_PART : ANSWER_NOTHING;
 }
 
 /* The reason for the end; calls count for more than the word "stop". */
@@ -214,22 +190,17 @@ finish_of(const struct chat_assembler *assembler)
 	return assembler->finish;
 }
 
-enum chat_state
+enum answer_state
 chat_assembler_end(struct chat_assembler *assembler, struct model_answer *answer)
 {
-	enum chat_state state = state_of(assembler);
+	enum answer_state state = state_of(assembler);
 
 	chat_output_end(&assembler->output);
 	memset(answer, 0, sizeof *answer);
 	answer->retry_after_ms = -1;
-	answer->finish = state == CHAT_COMPLETE ? finish_of(assembler) : FINISH_ERROR;
-	if (state == CHAT_FAILED) {
-		answer->error = assembler->failure.error;
-		answer->status = assembler->failure.status;
-		answer->retry_after_ms = assembler->failure.retry_after_ms;
-		answer->message = assembler->failure.message;
-		assembler->failure.message = NULL;
-	}
+	answer->finish = state == ANSWER_COMPLETE ? finish_of(assembler) : FINISH_ERROR;
+	if (state == ANSWER_FAILED)
+		answer_failure_move(&assembler->failure, answer);
 	answer->usage = assembler->usage;
 	chat_calls_finish(&assembler->calls, answer);
 	delta_text_end(&assembler->content_pending, &assembler->reasoning.content);

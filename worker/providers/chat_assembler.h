@@ -6,18 +6,9 @@
 #ifndef HERMES_WORKER_PROVIDERS_CHAT_ASSEMBLER_H
 #define HERMES_WORKER_PROVIDERS_CHAT_ASSEMBLER_H
 
-#include "worker/providers/chat_output.h"
-#include "worker/providers/provider.h"
+#include "worker/providers/dialect.h"
 
 struct chat_assembler;
-
-/* How the answer stands. */
-enum chat_state {
-	CHAT_NOTHING,  /* nothing came that belongs to an answer */
-	CHAT_PART,     /* something came, but no end */
-	CHAT_COMPLETE, /* the server said that it is finished */
-	CHAT_FAILED    /* the server reported an error, or the stream is broken */
-};
 
 /* `label` names the server in errors; it is copied. */
 struct chat_assembler *chat_assembler_new(const char *label, const struct chat_sink *sink);
@@ -35,9 +26,9 @@ void chat_assembler_flush(struct chat_assembler *assembler);
 bool chat_assembler_finishing(const struct chat_assembler *assembler);
 
 /* Ends the answer: what was held back is passed on, `answer` filled (the caller clears it).
- * With CHAT_NOTHING and CHAT_PART it is FINISH_ERROR, and the error is for the caller to set;
- * what there is of calls may be cut off. */
-enum chat_state
+ * With ANSWER_NOTHING and ANSWER_PART it is FINISH_ERROR, and the error is for the caller to
+ * set; what there is of calls may be cut off. */
+enum answer_state
 chat_assembler_end(struct chat_assembler *assembler, struct model_answer *answer);
 
 #endif

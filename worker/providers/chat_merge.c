@@ -7,11 +7,7 @@
 
 #include "worker/providers/chat_merge.h"
 #include "worker/providers/chat_usage.h"
-#include "worker/providers/http_error.h"
-#include "worker/providers/http_error_words.h"
-#include "common/alloc.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -172,32 +168,6 @@ static const struct {
     {"network_error", FINISH_ERROR},
 };
 
-void
-chat_merge_fail(struct chat_assembler *assembler, enum model_error kind, const char *message)
-{
-	char *text;
-
-	if (assembler->failed)
-		return;
-	assembler->failed = true;
-	text = xasprintf("%s %s", assembler->label, message);
-	http_error_set(&assembler->failure, kind, text);
-	free(text);
-}
-
-void
-chat_merge_error_text(struct chat_assembler *assembler, const char *text, size_t length)
-{
-	char *excerpt = http_error_excerpt(text, length, 200);
-	char *message = excerpt[0] != '\0'
-			    ? xasprintf("reported an error: %s", excerpt)
-			    : xstrdup("reported an error that it did not explain");
-
-	chat_merge_fail(assembler, MODEL_ERROR_SERVER, message);
-	free(message);
-	free(excerpt);
-}
-
 static void
 take_finish(struct chat_assembler *assembler, const char *reason)
 {
@@ -212,7 +182,7 @@ take_finish(struct chat_assembler *assembler, const char *reason)
 		if (strcasecmp(finishes[i].name, reason) == 0)
 			assembler->finish = finishes[i].finish;
 	if (assembler->finish == FINISH_ERROR)
-		chat_merge_fail(assembler, MODEL_ERROR_SERVER,
+		answer_failure_set(&assembler->failure, MODEL_ERROR_SERVER,
 		    "ended the answer with an error that it did not explain");
 }
 
@@ -221,7 +191,6 @@ bool
 chat_merge_error(struct chat_assembler *assembler, struct json_object *object, bool certain)
 {
 	struct json_object *error = json_member(object, "error");
-	struct http_error failure = {.label = assembler->label, .status = 200};
 
 	if (!certain && strcmp(json_member_text(object, "type", ""), "error") != 0 &&
 	    !(json_object_is_type(error, json_type_object) &&
@@ -229,10 +198,7 @@ chat_merge_error(struct chat_assembler *assembler, struct json_object *object, b
 	    !(json_object_is_type(error, json_type_string) &&
 		json_object_get_string_len(error) > 0))
 		return false;
-	failure.json = object;
-	failure.body = json_text(object, &failure.body_length);
-	assembler->failed = true;
-	http_error_answer(&failure, &assembler->failure);
+	answer_failure_object(&assembler->failure, object);
 	return true;
 }
 

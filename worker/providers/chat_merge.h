@@ -5,6 +5,7 @@
 #ifndef HERMES_WORKER_PROVIDERS_CHAT_MERGE_H
 #define HERMES_WORKER_PROVIDERS_CHAT_MERGE_H
 
+#include "worker/providers/answer_failure.h"
 #include "worker/providers/chat_calls.h"
 #include "worker/providers/chat_output.h"
 #include "worker/providers/chat_reasoning.h"
@@ -15,7 +16,7 @@
 enum effect { EFFECT_TEXT = 1, EFFECT_THOUGHT = 2, EFFECT_ARGUMENTS = 4, EFFECT_OTHER = 8 };
 
 struct chat_assembler {
-	char *label;
+	struct answer_failure failure;
 	struct chat_output output;
 	struct chat_calls calls;
 	struct delta_text content_pending; /* of reasoning_content */
@@ -23,8 +24,6 @@ struct chat_assembler {
 	struct model_usage usage;
 	bool has_finish, done, started, payload, refused;
 	enum finish_reason finish;
-	struct model_answer failure; /* finish FINISH_ERROR once the answer failed */
-	bool failed;
 	/* Of the event at hand. */
 	unsigned effects;
 	bool armoured, single; /* `single`: its text was one plain string */
@@ -47,10 +46,5 @@ void chat_merge_reasoning_content(
  * was named an error. */
 bool
 chat_merge_error(struct chat_assembler *assembler, struct json_object *object, bool certain);
-/* An error event whose data is no object. */
-void chat_merge_error_text(struct chat_assembler *assembler, const char *text, size_t length);
-/* Ends the answer; `message` goes on after the server's label. */
-void
-chat_merge_fail(struct chat_assembler *assembler, enum model_error kind, const char *message);
 
 #endif

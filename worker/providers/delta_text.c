@@ -231,3 +231,19 @@ delta_text_unarmour(const char *text, size_t length, struct buffer *out)
 		at += size;
 	}
 }
+
+struct json_object *
+delta_text_parse(const char *json, size_t length, bool *armoured, const char **reason)
+{
+	struct buffer armour = BUFFER_EMPTY;
+	struct json_object *object;
+
+	*armoured = delta_text_armour(json, length, &armour);
+	if (*armoured) {
+		json = armour.data;
+		length = armour.length;
+	}
+	object = json_parse(json, length, reason);
+	buffer_free(&armour);
+	return object;
+}

@@ -7,6 +7,7 @@
 #define HERMES_WORKER_PROVIDERS_DELTA_TEXT_H
 
 #include "common/buffer.h"
+#include "common/json.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +31,8 @@ bool delta_text_armour(const char *json, size_t length, struct buffer *out);
 /* Undoes it for one string of such a text; surrogates come out as three bytes each, which
  * delta_text_append() joins. */
 void delta_text_unarmour(const char *text, size_t length, struct buffer *out);
+/* json_parse() of such a text, changed where it has to be; *armoured tells whether it was. */
+struct json_object *
+delta_text_parse(const char *json, size_t length, bool *armoured, const char **reason);
 
 #endif
