@@ -189,13 +189,14 @@ make_tools(struct worker *worker)
 static enum request_reasoning
 reasoning(const struct worker *worker)
 {
+	enum request_reasoning usual = request_reasoning_default(&worker->agent.runtime);
 	static const char path[] = "model.reasoning_echo";
 
 	if (configuration_value(worker->configuration, path) == NULL)
-		return request_reasoning_default(worker->agent.runtime.provider);
-	return configuration_boolean(worker->configuration, path, false)
-		   ? REQUEST_REASONING_ALL
-		   : REQUEST_REASONING_NONE;
+		return usual;
+	if (!configuration_boolean(worker->configuration, path, false))
+		return REQUEST_REASONING_NONE;
+	return usual == REQUEST_REASONING_ITEMS ? usual : REQUEST_REASONING_ALL;
 }
 
 /* 0 waits for ever, and nothing else does. */

@@ -6,6 +6,7 @@
 
 #include "worker/agent/request.h"
 #include "worker/agent/conversation.h"
+#include "worker/config/runtime.h"
 #include "worker/tools/tool.h"
 
 #include <stdlib.h>
@@ -25,10 +26,13 @@ static const struct {
 };
 
 enum request_reasoning
-request_reasoning_default(const char *provider)
+request_reasoning_default(const struct runtime *runtime)
 {
+	const char *provider = runtime->provider;
 	size_t i;
 
+	if (runtime->api_mode != NULL && strcmp(runtime->api_mode, "codex_responses") == 0)
+		return REQUEST_REASONING_ITEMS;
 	for (i = 0; provider != NULL && i < sizeof defaults / sizeof defaults[0]; i++)
 		if (strcmp(defaults[i].provider, provider) == 0)
 			return defaults[i].reasoning;
@@ -47,6 +51,14 @@ wants_details(enum request_reasoning reasoning)
 	return reasoning == REQUEST_REASONING_ALL || reasoning == REQUEST_REASONING_DETAILS;
 }
 
+/* Sealed thoughts, and messages of which the phase counts. */
+static bool
+is_item(const char *key)
+{
+	return strcmp(key, "codex_reasoning_items") == 0 ||
+	       strcmp(key, "codex_message_items") == 0;
+}
+
 /* Members that a provider may get, per role; everything else is ours. */
 static bool
 is_sent(const char *role, const char *key, enum request_reasoning reasoning)
@@ -56,7 +68,8 @@ is_sent(const char *role, const char *key, enum request_reasoning reasoning)
 	if (strcmp(role, "assistant") == 0)
 		return strcmp(key, "tool_calls") == 0 ||
 		       (wants_content(reasoning) && strcmp(key, "reasoning_content") == 0) ||
-		       (wants_details(reasoning) && strcmp(key, "reasoning_details") == 0);
+		       (wants_details(reasoning) && strcmp(key, "reasoning_details") == 0) ||
+		       (reasoning == REQUEST_REASONING_ITEMS && is_item(key));
 	return strcmp(role, "tool") == 0 &&
 	       (strcmp(key, "tool_call_id") == 0 || strcmp(key, "name") == 0);
 }

@@ -19,11 +19,12 @@ enum request_reasoning {
 	REQUEST_REASONING_NONE,
 	REQUEST_REASONING_ALL,
 	REQUEST_REASONING_CONTENT, /* reasoning_content */
-	REQUEST_REASONING_DETAILS  /* reasoning_details */
+	REQUEST_REASONING_DETAILS, /* reasoning_details */
+	REQUEST_REASONING_ITEMS	   /* the items of the dialect codex_responses, and no other */
 };
 
 /* What a provider wants when the configuration says nothing. */
-enum request_reasoning request_reasoning_default(const char *provider);
+enum request_reasoning request_reasoning_default(const struct runtime *runtime);
 /* `images` false: pictures are replaced by a short text. The caller owns the array. */
 struct json_object *request_messages(const struct conversation *conversation,
     const char *system_prompt, bool images, enum request_reasoning reasoning);

@@ -53,13 +53,26 @@ retry_without_images(struct turn *turn, const struct model_answer *answer)
 	return true;
 }
 
+/* Thoughts that the server cannot open any more, or that another one sealed: once again without
+ * them, and never with them again. */
+static bool
+retry_without_thoughts(struct turn *turn, const struct model_answer *answer)
+{
+	if (answer->error != MODEL_ERROR_REASONING || turn->text.shown ||
+	    turn->agent->reasoning == REQUEST_REASONING_NONE)
+		return false;
+	turn->agent->reasoning = REQUEST_REASONING_NONE;
+	turn->up->request(turn);
+	return true;
+}
+
 static void
 failed(struct turn *turn, const struct model_answer *answer)
 {
 	const char *details = answer->message != NULL ? answer->message : "The request failed";
 	const char *message = details;
 
-	if (retry_without_images(turn, answer))
+	if (retry_without_images(turn, answer) || retry_without_thoughts(turn, answer))
 		return;
 	keep_answer(turn, answer);
 	if (answer->error == MODEL_ERROR_TOO_LONG)

@@ -84,7 +84,8 @@ find_mode(const struct runtime_choice *choice, char **result, struct buffer *err
 		buffer_printf(error,
 		    "The provider %s at %s needs the api_mode %s, which is not supported by "
 		    "this "
-		    "version (chat_completions is). Choose another provider under "
+		    "version (chat_completions and codex_responses are). Choose another "
+		    "provider under "
 		    "model.provider in %s/config.yaml or run `hermes-acp --setup`.",
 		    choice->id, choice->base_url, mode,
 		    configuration_home(choice->configuration));

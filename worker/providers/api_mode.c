@@ -5,13 +5,14 @@
 
 #include "worker/providers/provider.h"
 #include "worker/providers/chat_completions.h"
+#include "worker/providers/responses.h"
 
 #include <string.h>
 
 extern const struct api_mode api_mode_rehearsal;
 
 static const struct api_mode *const api_modes[] = {
-    &api_mode_chat_completions, &api_mode_rehearsal};
+    &api_mode_chat_completions, &api_mode_codex_responses, &api_mode_rehearsal};
 
 const struct api_mode *
 api_mode_find(const char *name)

@@ -73,11 +73,12 @@ flat_tool(struct json_object *tool)
 	struct json_object *function = json_member_object(tool, "function");
 	struct json_object *flat = json_object_new_object();
 
-	if (function != NULL)
+	if (function != NULL) {
 		json_object_object_foreach(function, key, value)
 		{
 			json_set(flat, key, json_object_get(value));
 		}
+	}
 	json_set_text(flat, "type", "function");
 	if (!json_has(flat, "strict"))
 		json_set_boolean(flat, "strict", false);
@@ -90,8 +91,8 @@ set_tools(struct json_object *body, struct json_object *tools)
 	struct json_object *list;
 	size_t count, i;
 
-	count = json_object_is_type(tools, json_type_array) ? json_object_array_length(tools)
-							    : 0;
+	count =
+	    json_object_is_type(tools, json_type_array) ? json_object_array_length(tools) : 0;
 	if (count == 0)
 		return;
 	list = json_object_new_array();

@@ -86,8 +86,8 @@ content_parts(struct json_object *content, const char *text_type)
 
 /* Takes over `parts`; without any there is no message. */
 static void
-add_message(struct json_object *items, const char *role, struct json_object *parts,
-    const char *phase)
+add_message(
+    struct json_object *items, const char *role, struct json_object *parts, const char *phase)
 {
 	struct json_object *item;
 
