@@ -189,14 +189,16 @@ make_tools(struct worker *worker)
 static enum request_reasoning
 reasoning(const struct worker *worker)
 {
-	enum request_reasoning usual = request_reasoning_default(&worker->agent.runtime);
 	static const char path[] = "model.reasoning_echo";
+	const struct runtime *runtime = &worker->agent.runtime;
+	enum request_reasoning normal =
+	    request_reasoning_default(runtime->provider, runtime->api_mode);
 
 	if (configuration_value(worker->configuration, path) == NULL)
-		return usual;
+		return normal;
 	if (!configuration_boolean(worker->configuration, path, false))
 		return REQUEST_REASONING_NONE;
-	return usual == REQUEST_REASONING_ITEMS ? usual : REQUEST_REASONING_ALL;
+	return normal == REQUEST_REASONING_ITEMS ? normal : REQUEST_REASONING_ALL;
 }
 
 /* 0 waits for ever, and nothing else does. */

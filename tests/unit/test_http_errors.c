@@ -76,7 +76,7 @@ static const struct {
     {400,
 	"{\"error\":{\"code\":\"invalid_encrypted_content\",\"message\":\"The encrypted "
 	"content gAAA could not be verified.\"}}",
-	MODEL_ERROR_REASONING, "verified"},
+	MODEL_ERROR_THINKING, "verified"},
     {400, "line one\n\tline\x01 two", MODEL_ERROR_REQUEST, "line one line two"},
 };
 

@@ -6,7 +6,6 @@
 
 #include "worker/agent/request.h"
 #include "worker/agent/conversation.h"
-#include "worker/config/runtime.h"
 #include "worker/tools/tool.h"
 
 #include <stdlib.h>
@@ -26,12 +25,11 @@ static const struct {
 };
 
 enum request_reasoning
-request_reasoning_default(const struct runtime *runtime)
+request_reasoning_default(const char *provider, const char *api_mode)
 {
-	const char *provider = runtime->provider;
 	size_t i;
 
-	if (runtime->api_mode != NULL && strcmp(runtime->api_mode, "codex_responses") == 0)
+	if (strcmp(api_mode, "codex_responses") == 0)
 		return REQUEST_REASONING_ITEMS;
 	for (i = 0; provider != NULL && i < sizeof defaults / sizeof defaults[0]; i++)
 		if (strcmp(defaults[i].provider, provider) == 0)

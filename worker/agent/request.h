@@ -24,7 +24,7 @@ enum request_reasoning {
 };
 
 /* What a provider wants when the configuration says nothing. */
-enum request_reasoning request_reasoning_default(const struct runtime *runtime);
+enum request_reasoning request_reasoning_default(const char *provider, const char *api_mode);
 /* `images` false: pictures are replaced by a short text. The caller owns the array. */
 struct json_object *request_messages(const struct conversation *conversation,
     const char *system_prompt, bool images, enum request_reasoning reasoning);

@@ -53,13 +53,13 @@ retry_without_images(struct turn *turn, const struct model_answer *answer)
 	return true;
 }
 
-/* Thoughts that the server cannot open any more, or that another one sealed: once again without
- * them, and never with them again. */
+/* The history holds thinking of another model, or some that was changed: once again without
+ * it, and never with it again, so that the session does not end here. */
 static bool
-retry_without_thoughts(struct turn *turn, const struct model_answer *answer)
+retry_without_thinking(struct turn *turn, const struct model_answer *answer)
 {
-	if (answer->error != MODEL_ERROR_REASONING || turn->text.shown ||
-	    turn->agent->reasoning == REQUEST_REASONING_NONE)
+	if (answer->error != MODEL_ERROR_THINKING ||
+	    turn->agent->reasoning == REQUEST_REASONING_NONE || turn->text.shown)
 		return false;
 	turn->agent->reasoning = REQUEST_REASONING_NONE;
 	turn->up->request(turn);
@@ -72,7 +72,7 @@ failed(struct turn *turn, const struct model_answer *answer)
 	const char *details = answer->message != NULL ? answer->message : "The request failed";
 	const char *message = details;
 
-	if (retry_without_images(turn, answer) || retry_without_thoughts(turn, answer))
+	if (retry_without_images(turn, answer) || retry_without_thinking(turn, answer))
 		return;
 	keep_answer(turn, answer);
 	if (answer->error == MODEL_ERROR_TOO_LONG)

@@ -21,7 +21,7 @@ static const char *const error_names[] = {
     [MODEL_ERROR_REQUEST] = "request",
     [MODEL_ERROR_TOO_LONG] = "too_long",
     [MODEL_ERROR_IMAGE] = "image",
-    [MODEL_ERROR_REASONING] = "reasoning",
+    [MODEL_ERROR_THINKING] = "thinking",
     [MODEL_ERROR_ANSWER] = "answer",
 };
 

@@ -37,7 +37,7 @@ enum model_error {
 	MODEL_ERROR_REQUEST,	 /* other 4xx */
 	MODEL_ERROR_TOO_LONG,	 /* the conversation is longer than the model's window */
 	MODEL_ERROR_IMAGE,	 /* the model takes no images */
-	MODEL_ERROR_REASONING,	 /* it does not take its earlier thoughts back */
+	MODEL_ERROR_THINKING,	 /* earlier thinking was sent that it does not take */
 	MODEL_ERROR_ANSWER	 /* the answer made no sense */
 };
 
