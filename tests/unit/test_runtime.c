@@ -4,6 +4,7 @@
  */
 #include <config.h>
 
+#include "worker/config/provider_table.h"
 #include "worker/config/configuration.h"
 #include "worker/config/endpoint.h"
 #include "worker/config/runtime.h"
@@ -339,6 +340,9 @@ test_modes(void **state)
 		assert_string_equal(world->runtime.api_mode, cases[i].mode);
 	}
 	buffer_free(&yaml);
+	/* What --setup offers. */
+	assert_true(provider_table_row_supported(provider_table_find("openai")));
+	assert_true(provider_table_row_supported(provider_table_find("xai")));
 }
 
 static void

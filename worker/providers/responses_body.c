@@ -40,13 +40,39 @@ traits_of(const struct runtime *runtime)
 	return traits;
 }
 
+/* Efforts that a server does not know, and the nearest below that it does. */
+static const struct {
+	const char *effort, *openai, *xai;
+} efforts[] = {
+    {"none", "none", NULL},
+    {"minimal", "minimal", "low"},
+    {"xhigh", "xhigh", "high"},
+    {"max", "xhigh", "high"},
+    {"ultra", "xhigh", "high"},
+};
+
+/* NULL: not sent. */
+static const char *
+effort_of(const struct runtime *runtime, const struct traits *traits)
+{
+	const char *effort = runtime->reasoning_effort;
+	size_t i;
+
+	if (effort == NULL || effort[0] == '\0')
+		return NULL;
+	for (i = 0; i < sizeof efforts / sizeof efforts[0]; i++)
+		if (strcmp(efforts[i].effort, effort) == 0 && (traits->openai || traits->xai))
+			return traits->xai ? efforts[i].xai : efforts[i].openai;
+	return effort;
+}
+
 /* Thoughts: how many, a summary for the user, and the sealed form for the next request. */
 static void
 set_reasoning(
     struct json_object *body, const struct runtime *runtime, const struct traits *traits)
 {
-	const char *effort = runtime->reasoning_effort;
-	bool wanted = effort != NULL && effort[0] != '\0';
+	const char *effort = effort_of(runtime, traits);
+	bool wanted = effort != NULL;
 	struct json_object *reasoning, *include;
 
 	if (!traits->openai_model && !traits->xai && (!wanted || traits->openai))
