@@ -219,6 +219,14 @@ static const struct {
     {{NUMBERED(1, "a"), NUMBERED(2, "b"), NUMBERED(4, "d"), COMPLETED("")}, "abd", "", ""},
     /* Numbers that mean nothing. */
     {{NUMBERED(0, "a"), NUMBERED(0, "b"), NUMBERED(0, "c"), COMPLETED("")}, "abc", "", ""},
+    /* Each item is counted from the start. */
+    {{NUMBERED(5, "a"), NUMBERED(6, "b"),
+	 "{\"type\":\"response.output_item.added\",\"sequence_number\":0,\"output_index\":1,"
+	 "\"item\":{\"type\":\"message\",\"id\":\"m1\"}}",
+	 "{\"type\":\"response.output_text.delta\",\"sequence_number\":1,\"item_id\":\"m1\","
+	 "\"output_index\":1,\"delta\":\"c\"}",
+	 COMPLETED("")},
+	"ab\n\nc", "", ""},
     /* Two messages; two texts in one. */
     {{TEXT(0, "one"), DONE(0, MESSAGE(0, "one")), TEXT(1, "two"), DONE(1, MESSAGE(1, "two")),
 	 COMPLETED(MESSAGE(0, "one") "," MESSAGE(1, "two"))},
@@ -412,6 +420,42 @@ test_ends(void **state)
 	finish(&run);
 }
 
+/* A piece of the arguments is missing: what is left may parse, and must not run. */
+static void
+test_gap_in_a_call(void **state)
+{
+	static const char *const pieces[] = {"{\\\"command\\\":\\\"rm x", " y", "\\\"}"};
+	static const int numbers[] = {1, 2, 4};
+	struct buffer text = BUFFER_EMPTY;
+	struct run run;
+	size_t round, i;
+
+	(void)state;
+	for (round = 0; round < 2; round++) {
+		begin(&run);
+		for (i = 0; i < 3; i++) {
+			buffer_clear(&text);
+			buffer_printf(&text,
+			    "{\"type\":\"response.function_call_arguments.delta\","
+			    "\"sequence_number\":%d,\"output_index\":0,\"delta\":\"%s\"}",
+			    numbers[i], pieces[i]);
+			event(&run, buffer_text(&text));
+		}
+		if (round == 1)
+			event(&run, DONE(0, CALL(0, "{}")));
+		event(&run, COMPLETED(""));
+		end(&run);
+		assert_int_equal(
+		    run.answer.finish, round == 0 ? FINISH_ERROR : FINISH_TOOL_CALLS);
+		if (round == 0)
+			assert_non_null(strstr(run.answer.message, "a piece is missing"));
+		else
+			check_call(&run, 0, "c0", "n0", "{}");
+		finish(&run);
+	}
+	buffer_free(&text);
+}
+
 static void
 test_refusal(void **state)
 {
@@ -558,6 +602,7 @@ main(void)
 	    cmocka_unit_test(test_broken_off),
 	    cmocka_unit_test(test_streams),
 	    cmocka_unit_test(test_ends),
+	    cmocka_unit_test(test_gap_in_a_call),
 	    cmocka_unit_test(test_refusal),
 	    cmocka_unit_test(test_half_characters),
 	    cmocka_unit_test(test_body),

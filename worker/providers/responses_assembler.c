@@ -133,6 +133,18 @@ all_done(const struct responses_assembler *assembler)
 	return assembler->items.count > 0;
 }
 
+/* What is left of a call may still look like one. */
+static void
+check_calls(struct responses_assembler *assembler)
+{
+	size_t i;
+
+	for (i = 0; i < assembler->items.count; i++)
+		if (assembler->items.list[i].gap && !assembler->items.list[i].whole)
+			answer_failure_set(&assembler->failure, MODEL_ERROR_INTERRUPTED,
+			    "sent a tool call of which a piece is missing");
+}
+
 static enum answer_state
 state_of(const struct responses_assembler *assembler)
 {
@@ -214,8 +226,10 @@ extra_of(const struct responses_assembler *assembler)
 enum answer_state
 responses_assembler_end(struct responses_assembler *assembler, struct model_answer *answer)
 {
-	enum answer_state state = state_of(assembler);
+	enum answer_state state;
 
+	check_calls(assembler);
+	state = state_of(assembler);
 	responses_merge_end(assembler);
 	chat_output_end(&assembler->output);
 	memset(answer, 0, sizeof *answer);

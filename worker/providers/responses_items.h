@@ -26,6 +26,7 @@ struct responses_item {
 	struct buffer arguments; /* from pieces, or the whole */
 	struct delta_text pending;
 	bool whole; /* the arguments came as a whole */
+	bool gap;   /* … or else: a piece of them is missing */
 	/* Thoughts and messages as they are to be sent back; NULL before they came whole. */
 	struct json_object *stored;
 };

@@ -137,6 +137,7 @@ on_text(struct responses_assembler *assembler, size_t row, int64_t before,
 	if (item == NULL)
 		return;
 	if (item->type == ITEM_CALL) {
+		item->gap = item->gap || gap;
 		on_arguments(assembler, item, row, event);
 		return;
 	}
@@ -189,14 +190,17 @@ take_named(struct responses_assembler *assembler, const char *type, int64_t befo
 	return false;
 }
 
-/* The number of the event before this one, -1 when it had none. */
+/* The number of the event before this one, -1 when it had none or numbers mean nothing. */
 static int64_t
-count_event(struct responses_assembler *assembler, struct json_object *event)
+count_event(struct responses_assembler *assembler, const char *type, struct json_object *event)
 {
 	int64_t before = assembler->number, number = -1;
 
 	json_member_integer(event, "sequence_number", &number);
-	if (number < 0)
+	/* Some count each item from the start. */
+	if (number >= 0 && number < before && strstr(type, ".delta") == NULL)
+		assembler->number_restarts = true;
+	if (number < 0 || assembler->number_restarts)
 		return -1;
 	if (before >= 0 && number > before)
 		assembler->numbered = true;
@@ -210,7 +214,7 @@ responses_merge_event(
     struct responses_assembler *assembler, const char *name, struct json_object *event)
 {
 	const char *type = json_member_text(event, "type", name);
-	int64_t before = count_event(assembler, event);
+	int64_t before = count_event(assembler, type, event);
 
 	if (strncmp(type, "response.", 9) == 0)
 		assembler->started = true;

@@ -25,7 +25,7 @@ struct responses_assembler {
 	size_t stored_size; /* bytes of what is kept to be sent back */
 	/* Pieces are numbered where the numbers grow; -1 = no number so far. */
 	int64_t number;
-	bool numbered;
+	bool numbered, number_restarts;
 	bool after_piece; /* the event before this one was a piece */
 	/* Where text and thoughts stand: the next item begins a paragraph. */
 	size_t text_item;
