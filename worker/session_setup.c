@@ -198,7 +198,9 @@ reasoning(const struct worker *worker)
 		return normal;
 	if (!configuration_boolean(worker->configuration, path, false))
 		return REQUEST_REASONING_NONE;
-	return normal == REQUEST_REASONING_BLOCKS ? normal : REQUEST_REASONING_ALL;
+	return normal == REQUEST_REASONING_BLOCKS || normal == REQUEST_REASONING_ITEMS
+		   ? normal
+		   : REQUEST_REASONING_ALL;
 }
 
 /* 0 waits for ever, and nothing else does. */

@@ -23,8 +23,11 @@ sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import anthropic_server as anthropic
 import model_server as model
 import processes
+import responses_server as responses
 
 TICKS = os.sysconf("SC_CLK_TCK")
+ANTHROPIC = {"server": anthropic.AnthropicServer}
+RESPONSES = {"server": responses.ResponsesServer, "api_mode": "codex_responses"}
 NOTHING = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
 
 
@@ -194,15 +197,15 @@ class Bench:
     def client(self, *arguments, **options):
         return Client(self.arguments.build, self.folder, *arguments, **options)
 
-    def configured(self, tls, kind=model.ModelServer):
+    def configured(self, tls, server=model.ModelServer, **more):
         """A model server, and the environment for an agent that talks to it."""
-        server = kind(tls=tls)
+        server = server(tls=tls)
         path = os.path.join(self.folder, "home", ".hermes", "config.yaml")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w") as file:
             json.dump({"model": {"provider": "custom", "base_url": server.base_url,
                                  "api_key": "key-of-the-bench",
-                                 "default": "fake"}}, file)
+                                 "default": "fake", **more}}, file)
         return server, server.trust if tls else {}
 
     # ---- rows ----------------------------------------------------------------------------
@@ -237,14 +240,14 @@ class Bench:
 
     def turn(self):
         """prompt → first chunk / → response"""
-        for label, tls, kind in (("rehearsal", None, None),
-                                 ("loopback HTTP", False, model.ModelServer),
-                                 ("loopback TLS", True, model.ModelServer),
-                                 ("anthropic_messages, HTTP", False, anthropic.AnthropicServer)):
+        for label, tls, more in (("rehearsal", None, {}), ("loopback HTTP", False, {}),
+                                 ("loopback TLS", True, {}),
+                                 ("loopback TLS, Responses", True, RESPONSES),
+                                 ("loopback TLS, Anthropic", True, ANTHROPIC)):
             server, environment = (None, {})
             arguments = [self.script([{"text": "hello"}])]
             if tls is not None:
-                server, environment = self.configured(tls, kind)
+                server, environment = self.configured(tls, **more)
                 arguments = []
             client = self.client(*arguments, environment=environment)
             client.initialize()
@@ -281,10 +284,16 @@ class Bench:
             client = self.client(environment=environment)
             self.delta_row(client, f"loopback {'TLS' if tls else 'HTTP'}, burst", "≤ 10 µs", count)
             server.close()
-        server, environment = self.configured(False, anthropic.AnthropicServer)
+        server, environment = self.configured(False, **ANTHROPIC)
         server.default = model.Reply([b"".join(anthropic.say(*["word "] * count))])
         client = self.client(environment=environment)
-        self.delta_row(client, "anthropic_messages, HTTP, burst", "≤ 10 µs", count)
+        self.delta_row(client, "loopback HTTP, Anthropic, burst", "≤ 10 µs", count)
+        server.close()
+        server, environment = self.configured(False, **RESPONSES)
+        pieces = responses.Answer(padding=True).text(*["word "] * count).end()
+        server.default = model.Reply([b"".join(pieces)])
+        client = self.client(environment=environment)
+        self.delta_row(client, "loopback HTTP, Responses, burst", "≤ 10 µs", count)
         server.close()
         if not self.arguments.quick:
             # Not by the rehearsal: there the timer between two deltas would be measured.

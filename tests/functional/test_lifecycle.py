@@ -274,6 +274,11 @@ class CommandLine(AcpTest):
         self.model()
         done = self.run_agent("--check")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.configure(model={"provider": "openai-api", "default": "gpt-5.2",
+                              "api_mode": "responses", "api_key": "sk-test-1234"})
+        done = self.run_agent("--check")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("openai-api", done.stdout + done.stderr)
 
     def test_unknown_option(self):
         """acp 45: a usage error that names the option"""

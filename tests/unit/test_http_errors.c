@@ -73,6 +73,10 @@ static const struct {
 	"{\"error\":{\"message\":\"Provider returned error\",\"metadata\":"
 	"{\"raw\":\"the cause\"}}}",
 	MODEL_ERROR_REQUEST, "Provider returned error (the cause)"},
+    {400,
+	"{\"error\":{\"code\":\"invalid_encrypted_content\",\"message\":\"The encrypted "
+	"content gAAA could not be verified.\"}}",
+	MODEL_ERROR_THINKING, "verified"},
     {400, "line one\n\tline\x01 two", MODEL_ERROR_REQUEST, "line one line two"},
 };
 

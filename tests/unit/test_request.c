@@ -143,14 +143,22 @@ test_reasoning(void **state)
 {
 	struct conversation *conversation = conversation_of(
 	    "[{\"role\":\"assistant\",\"content\":\"b\",\"reasoning_content\":\"r\","
-	    "\"reasoning_details\":[1],\"reasoning\":\"x\"}]");
+	    "\"reasoning_details\":[1],\"reasoning\":\"x\",\"codex_reasoning_items\":[2],"
+	    "\"codex_message_items\":[3]}]");
 
 	(void)state;
 	expect(request_messages(conversation, NULL, true, true),
 	    "[{\"role\":\"assistant\",\"content\":\"b\",\"reasoning_content\":\"r\","
 	    "\"reasoning_details\":[1]}]");
 	expect(request_messages(conversation, NULL, true, false), "[" ASSISTANT("b") "]");
+	expect(request_messages(conversation, NULL, true, REQUEST_REASONING_ITEMS),
+	    "[{\"role\":\"assistant\",\"content\":\"b\",\"codex_reasoning_items\":[2],"
+	    "\"codex_message_items\":[3]}]");
 	conversation_free(conversation);
+	assert_int_equal(request_reasoning_default("openai-api", "codex_responses"),
+	    REQUEST_REASONING_ITEMS);
+	assert_int_equal(request_reasoning_default("deepseek", "chat_completions"),
+	    REQUEST_REASONING_CONTENT);
 }
 
 /* Thinking of the Messages API goes to that dialect only. */

@@ -4,6 +4,7 @@
  */
 #include <config.h>
 
+#include "worker/config/provider_table.h"
 #include "worker/config/configuration.h"
 #include "worker/config/endpoint.h"
 #include "worker/config/runtime.h"
@@ -88,7 +89,11 @@ expect_mode(struct world *world, const char *provider, const char *base_url, con
 static void
 expect(struct world *world, const char *provider, const char *base_url, const char *key)
 {
-	expect_mode(world, provider, base_url, key, "chat_completions");
+	bool responses = strstr(base_url, "//api.openai.com/") != NULL ||
+			 strstr(base_url, "//api.x.ai/") != NULL;
+
+	expect_mode(
+	    world, provider, base_url, key, responses ? "codex_responses" : "chat_completions");
 }
 
 static void
@@ -318,13 +323,48 @@ test_names(void **state)
 	    0);
 	expect_anthropic(world, "kimi-coding", "https://api.kimi.com/coding", "sk-kimi-abcd");
 	assert_int_equal(resolve(world, "XAI_API_KEY=abcd",
-			     "model: {provider: xai, default: m, api_mode: responses}"),
+			     "model: {provider: xai, default: m, api_mode: codex_app_server}"),
 	    -1);
-	expect_error(world, "codex_responses");
+	expect_error(world, "codex_app_server");
 	assert_int_equal(resolve(world, "XAI_API_KEY=abcd",
 			     "model: {provider: xai, default: m, api_mode: q}"),
 	    -1);
 	expect_error(world, "\"q\" at model.api_mode");
+}
+
+/* The dialect is that of the address, unless it is named. */
+static void
+test_modes(void **state)
+{
+	static const struct {
+		const char *model, *mode;
+	} cases[] = {
+	    {"provider: openai-api", "codex_responses"},
+	    {"provider: openai-api, api_mode: chat_completions", "chat_completions"},
+	    {"provider: openai-api, base_url: 'https://us.api.openai.com/v1'",
+		"codex_responses"},
+	    {"provider: openai-api, base_url: 'https://x.openai.azure.com/openai/v1'",
+		"chat_completions"},
+	    {"base_url: 'http://localhost:1/v1'", "chat_completions"},
+	    {"base_url: 'http://localhost:1/v1', api_mode: responses", "codex_responses"},
+	    {"base_url: 'http://localhost:1/v1', transport: codex_responses",
+		"codex_responses"},
+	};
+	struct world *world = *state;
+	struct buffer yaml = BUFFER_EMPTY;
+	size_t i;
+
+	for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		buffer_clear(&yaml);
+		buffer_printf(&yaml, "model: {default: m, %s}", cases[i].model);
+		assert_int_equal(
+		    resolve(world, "OPENAI_API_KEY=" OPENAI_KEY, buffer_text(&yaml)), 0);
+		assert_string_equal(world->runtime.api_mode, cases[i].mode);
+	}
+	buffer_free(&yaml);
+	/* What --setup offers. */
+	assert_true(provider_table_row_supported(provider_table_find("openai")));
+	assert_true(provider_table_row_supported(provider_table_find("xai")));
 }
 
 static void
@@ -478,6 +518,7 @@ main(void)
 		test_a_configured_key_stays_with_its_block, make_world, remove_world),
 	    cmocka_unit_test_setup_teardown(test_named_endpoints, make_world, remove_world),
 	    cmocka_unit_test_setup_teardown(test_names, make_world, remove_world),
+	    cmocka_unit_test_setup_teardown(test_modes, make_world, remove_world),
 	    cmocka_unit_test_setup_teardown(test_bad_addresses, make_world, remove_world),
 	    cmocka_unit_test_setup_teardown(test_settings, make_world, remove_world),
 	    cmocka_unit_test(test_context_lengths),

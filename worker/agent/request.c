@@ -32,6 +32,8 @@ request_reasoning_default(const char *provider, const char *api_mode)
 
 	if (strcmp(api_mode, "anthropic_messages") == 0)
 		return REQUEST_REASONING_BLOCKS;
+	if (strcmp(api_mode, "codex_responses") == 0)
+		return REQUEST_REASONING_ITEMS;
 	for (i = 0; provider != NULL && i < sizeof defaults / sizeof defaults[0]; i++)
 		if (strcmp(defaults[i].provider, provider) == 0)
 			return defaults[i].reasoning;
@@ -51,6 +53,14 @@ wants_details(enum request_reasoning reasoning)
 	       reasoning == REQUEST_REASONING_BLOCKS;
 }
 
+/* Sealed thoughts, and messages of which the phase counts. */
+static bool
+is_item(const char *key)
+{
+	return strcmp(key, "codex_reasoning_items") == 0 ||
+	       strcmp(key, "codex_message_items") == 0;
+}
+
 /* Members that a provider may get, per role; everything else is ours. */
 static bool
 is_sent(const char *role, const char *key, enum request_reasoning reasoning)
@@ -60,7 +70,8 @@ is_sent(const char *role, const char *key, enum request_reasoning reasoning)
 	if (strcmp(role, "assistant") == 0)
 		return strcmp(key, "tool_calls") == 0 ||
 		       (wants_content(reasoning) && strcmp(key, "reasoning_content") == 0) ||
-		       (wants_details(reasoning) && strcmp(key, "reasoning_details") == 0);
+		       (wants_details(reasoning) && strcmp(key, "reasoning_details") == 0) ||
+		       (reasoning == REQUEST_REASONING_ITEMS && is_item(key));
 	return strcmp(role, "tool") == 0 &&
 	       (strcmp(key, "tool_call_id") == 0 || strcmp(key, "name") == 0);
 }

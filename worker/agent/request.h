@@ -20,7 +20,8 @@ enum request_reasoning {
 	REQUEST_REASONING_ALL,
 	REQUEST_REASONING_CONTENT, /* reasoning_content */
 	REQUEST_REASONING_DETAILS, /* reasoning_details */
-	REQUEST_REASONING_BLOCKS   /* reasoning_details with thinking of the Messages API */
+	REQUEST_REASONING_BLOCKS,  /* reasoning_details with thinking of the Messages API */
+	REQUEST_REASONING_ITEMS	   /* the items of the dialect codex_responses, and no other */
 };
 
 /* What a provider wants when the configuration says nothing. */

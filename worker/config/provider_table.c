@@ -313,14 +313,17 @@ provider_table_mode_by_url(const char *url)
 		return "anthropic_messages";
 	if (strcmp(host, "api.kimi.com") == 0 && strncmp(path, "/coding", 7) == 0)
 		return "anthropic_messages";
-	return "chat_completions"; /* api.openai.com and api.x.ai speak it as well */
+	if (endpoint_host_within(host, "api.openai.com") ||
+	    endpoint_host_within(host, "api.x.ai"))
+		return "codex_responses";
+	return "chat_completions";
 }
 
 bool
 provider_table_mode_supported(const char *api_mode)
 {
 	static const char *const modes[] = {
-	    "chat_completions", "anthropic_messages", "rehearsal"};
+	    "chat_completions", "anthropic_messages", "codex_responses", "rehearsal"};
 	size_t i;
 
 	for (i = 0; i < COUNT(modes); i++)

@@ -83,8 +83,8 @@ find_mode(const struct runtime_choice *choice, char **result, struct buffer *err
 	if (!provider_table_mode_supported(mode)) {
 		buffer_printf(error,
 		    "The provider %s at %s needs the api_mode %s, which is not supported by "
-		    "this version (chat_completions and anthropic_messages are). Choose "
-		    "another provider under "
+		    "this version (chat_completions, anthropic_messages and "
+		    "codex_responses are). Choose another provider under "
 		    "model.provider in %s/config.yaml or run `hermes-acp --setup`.",
 		    choice->id, choice->base_url, mode,
 		    configuration_home(choice->configuration));

@@ -349,6 +349,8 @@ dialect_start(const struct dialect *dialect, struct event_base *base,
 		    : runtime->provider != NULL				? runtime->provider
 									: "the model's server");
 	exchange->assembler = dialect->assembler_new(exchange->label, &sink);
+	if (dialect->asked != NULL)
+		dialect->asked(exchange->assembler, request);
 	exchange->silence_ms = runtime->silence_timeout_ms;
 	sse_start(&exchange->sse, take_event, exchange);
 	if (dialect->build(request, &built, &error) == -1) {

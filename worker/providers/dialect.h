@@ -26,6 +26,8 @@ struct dialect {
 	    struct buffer *error);
 	/* The assembler of one answer. `label` names the server in errors; it is copied. */
 	void *(*assembler_new)(const char *label, const struct chat_sink *sink);
+	/* Tells the assembler what was asked; NULL where it does not matter. */
+	void (*asked)(void *assembler, const struct model_request *request);
 	void (*assembler_free)(void *assembler);
 	/* Takes one event of the stream. False when nothing more is wanted. */
 	bool (*event)(void *assembler, const char *name, const char *data, size_t length);

@@ -58,6 +58,8 @@ static const struct {
     {"exceed_context_size", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
     {"上下文长度", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
     {"超过最大长度", IN_REFUSAL | IN_SERVER, MODEL_ERROR_TOO_LONG},
+    {"encrypted_content", IN_REFUSAL, MODEL_ERROR_THINKING},
+    {"without its required following item", IN_REFUSAL, MODEL_ERROR_THINKING},
     {"support image", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE},
     {"image input", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE},
     {"images are not", IN_REFUSAL | IN_SERVER, MODEL_ERROR_IMAGE},
@@ -79,6 +81,7 @@ static const struct {
 } types[] = {
     {"overloaded", MODEL_ERROR_OVERLOADED},
     {"unavailable", MODEL_ERROR_OVERLOADED},
+    {"slow_down", MODEL_ERROR_OVERLOADED},
     {"rate_limit", MODEL_ERROR_RATE_LIMIT},
     {"too_many_requests", MODEL_ERROR_RATE_LIMIT},
     {"resource_exhausted", MODEL_ERROR_RATE_LIMIT},
@@ -86,7 +89,7 @@ static const struct {
     {"invalid_api_key", MODEL_ERROR_AUTH},
     {"permission", MODEL_ERROR_AUTH},
     {"billing", MODEL_ERROR_BILLING},
-    {"invalid_request", MODEL_ERROR_REQUEST},
+    {"invalid_", MODEL_ERROR_REQUEST},
     {"not_found", MODEL_ERROR_REQUEST},
     {"bad_request", MODEL_ERROR_REQUEST},
 };
