@@ -329,14 +329,14 @@ catalogue_request(struct catalogue *catalogue, uint32_t token, const char *metho
 
 void
 catalogue_commit_tail(
-    struct catalogue *catalogue, const char *session, const char *text, size_t length)
+    struct catalogue *catalogue, const char *session, const char *tail, size_t length)
 {
 	struct buffer payload = BUFFER_EMPTY;
 	struct commit *commit = malloc(sizeof *commit + strlen(session) + 1);
 	struct timeval interval = monotonic_interval(COMMIT_MS);
 
 	wire_put_text(&payload, session, strlen(session));
-	buffer_append(&payload, text, length);
+	buffer_append(&payload, tail, length);
 	if (catalogue->worker != NULL && commit != NULL && !payload.failed &&
 	    worker_send(catalogue->worker, TO_WORKER_COMMIT_TAIL, 0, 0, payload.data,
 		payload.length) == 0) {

@@ -1,9 +1,10 @@
 /*
- * The end of a turn: saved, told, freed. There is no other way out, so that no path can leave
- * a session busy.
+ * The end of an answer and of a turn: saved, told, freed. There is no other way out, so that no
+ * path can leave a session busy.
  */
 #include <config.h>
 
+#include "worker/agent/display.h"
 #include "worker/agent/turn_internal.h"
 #include "worker/tools/grants.h"
 #include "common/alloc.h"
@@ -79,6 +80,19 @@ turn_fail(struct turn *turn, int code, const char *message, const char *details)
 	turn->details = xstrdup(details);
 	turn_text_flush(turn, true);
 	store_turn_end(turn->agent->store, "failed", on_end_saved, turn);
+}
+
+void
+turn_save_answer(
+    struct turn *turn, struct json_object *message, bool partial, store_saved saved, void *arg)
+{
+	struct agent *agent = turn->agent;
+
+	display_mark_texts(message, agent->output.saving(agent->output.arg));
+	if (partial)
+		store_save_partial(agent->store, message, saved, arg);
+	else
+		store_append_assistant(agent->store, message, saved, arg);
 }
 
 void
