@@ -13,7 +13,7 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import model_server as model
 import processes
-from acp import allow_once, within
+from acp import allow_once
 from crash import CrashTest, Plan, alternation_problem, model_text, sanitized
 
 FAULTS = {"SIGKILL": {"signal": "KILL"}, "SIGSEGV": {"signal": "SEGV"},
