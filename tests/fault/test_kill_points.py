@@ -80,8 +80,9 @@ class KillPoints(CrashTest):
             ("Done.", [])], check)
 
     @within(120)
-    def test_exit(self):
-        """the same by exit(3)"""
+    def test_exit_with_a_log(self):
+        """by exit(3), the database having a write-ahead log"""
+        self.switch_to_wal()
         self.each_step(lambda step: [("I look. ", [append(f"e{step}")]), ("Done.", [])],
                        lambda step: self.assert_once(f"e{step}"), number=0)
 

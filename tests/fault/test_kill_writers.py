@@ -6,7 +6,6 @@ import os
 import random
 import re
 import signal
-import sqlite3
 import sys
 import threading
 
@@ -21,19 +20,6 @@ REPLY = "An answer to ${prompt}."
 
 
 class Writers(CrashTest):
-    def database(self):
-        connection = sqlite3.connect(os.path.join(self.folder, "home", ".hermes", "state.db"),
-                                     timeout=20)
-        self.addCleanup(connection.close)
-        return connection
-
-    def switch_to_wal(self):
-        """The database is made by the program and put into the other journal mode."""
-        agent = self.rehearsal({"default": {"rounds": [[{"text": "made"}]]}})
-        agent.turn(agent.new_session(self.work))
-        self.sweep(agent)
-        self.assertEqual(self.database().execute("PRAGMA journal_mode=WAL").fetchone(), ("wal",))
-
     def write_and_kill(self):
         """[(session, prompts whose turn ended)]: each session is driven by a thread of its own; a worker
         is killed for every few turns that have ended."""

@@ -3,6 +3,7 @@ off, and the comparison of what a client saw with what is stored. Python standar
 """
 import os
 import signal
+import sqlite3
 import subprocess
 
 import model_server as model
@@ -125,6 +126,19 @@ class CrashTest(AcpTest):
 
     def died(self, name):
         return os.path.exists(os.path.join(self.marks, name + ".dead"))
+
+    def database(self):
+        connection = sqlite3.connect(os.path.join(self.folder, "home", ".hermes", "state.db"),
+                                     timeout=20)
+        self.addCleanup(connection.close)
+        return connection
+
+    def switch_to_wal(self):
+        """The database is made by the program and put into the other journal mode."""
+        agent = self.rehearsal({"default": {"rounds": [[{"text": "made"}]]}})
+        agent.turn(agent.new_session(self.work))
+        self.sweep(agent)
+        self.assertEqual(self.database().execute("PRAGMA journal_mode=WAL").fetchone(), ("wal",))
 
     def lines(self, name):
         """The lines of a file that tools append to."""
