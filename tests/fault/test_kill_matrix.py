@@ -6,7 +6,7 @@ session shows the same; no tool had its effect twice; the next prompt works.
 import json
 import os
 import resource
-import signal
+import sqlite3
 import sys
 import threading
 
@@ -160,7 +160,6 @@ class Outside(CrashTest):
     def kill_held(self, agent, session, text):
         """The database is locked before the last piece of the first answer, and the worker killed when
         the whole answer is with it."""
-        import sqlite3
         held = []
 
         def gate(number, piece):

@@ -5,7 +5,6 @@ HERMES_TEST_KILLS is the number of kills per journal mode (default 60).
 import os
 import random
 import re
-import signal
 import sys
 import threading
 

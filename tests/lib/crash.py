@@ -20,13 +20,15 @@ def sanitized():
         return "--enable-sanitizers" in file.read(20000)
 
 
-def alternation_problem(messages):
-    """What a provider objects to that wants user and assistant by turns and no prefill."""
+def alternation_problem(messages, user_after_tool=False):
+    """What a provider objects to that wants user and assistant by turns and no prefill. A turn that
+    was cancelled or failed among its calls leaves results that the next prompt follows."""
     roles = [message["role"] for message in messages if message["role"] != "system"]
     for first, second in zip(roles, roles[1:]):
         if first == second and first != "tool":
             return f"two messages of {first} in a row: {roles}"
-        if (first, second) == ("tool", "user") or (first, second) == ("user", "tool"):
+        if (first, second) == ("user", "tool") or (first, second) == ("tool", "user") and \
+                not user_after_tool:
             return f"{second} after {first}: {roles}"
     if not roles or roles[-1] == "assistant":
         return f"the last message is the assistant's: {roles}"
