@@ -1,12 +1,12 @@
 /*
  * For the tests of crashes, loaded with LD_PRELOAD: a worker ends itself before its N-th step
- * after a prompt that says so. A step is a call by which something of it becomes visible outside
- * or lasts: writing to the supervisor, syncing, deleting a journal, renaming, starting a program.
- * It does nothing in other programs, and in a worker nothing before such a prompt.
+ * after a prompt that says so. A step is a call by which something of it becomes visible
+ * outside or lasts: writing to the supervisor, syncing, deleting a journal, renaming, starting
+ * a program. It does nothing in other programs, and in a worker nothing before such a prompt.
  *
- * The prompt holds "kill-at:STEP:SIGNAL:NAME;". The file NAME in $KILL_AT_FOLDER is made when the
- * prompt was read (one that is there already makes the prompt an ordinary one), NAME.dead just
- * before the end. Signal 0 is exit(3).
+ * The prompt holds "kill-at:STEP:SIGNAL:NAME;". The file NAME in $KILL_AT_FOLDER is made when
+ * the prompt was read (one that is there already makes the prompt an ordinary one), NAME.dead
+ * just before the end. Signal 0 is exit(3).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -62,7 +62,8 @@ step(void)
 static void
 look_for_order(const char *data, size_t length)
 {
-	const char *found = memmem(data, length, "kill-at:", 8), *folder = getenv("KILL_AT_FOLDER");
+	const char *found = memmem(data, length, "kill-at:", 8),
+		   *folder = getenv("KILL_AT_FOLDER");
 	char order[200] = "", name[100];
 	long steps;
 	int number;
