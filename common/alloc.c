@@ -24,6 +24,13 @@ out_of_memory(void)
 	_exit(EXIT_MEMORY);
 }
 
+void
+xrequire(bool have)
+{
+	if (!have)
+		out_of_memory();
+}
+
 void *
 xcalloc(size_t count, size_t size)
 {

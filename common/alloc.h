@@ -5,8 +5,11 @@
 #ifndef HERMES_COMMON_ALLOC_H
 #define HERMES_COMMON_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+/* For what returns an error instead: ends the process unless it has what it wanted. */
+void xrequire(bool have);
 void *xcalloc(size_t count, size_t size);
 void *xreallocarray(void *memory, size_t count, size_t size);
 char *xstrdup(const char *text);

@@ -31,6 +31,7 @@ struct channel {
 	bool joining, paused, ended, busy, freed;
 	bool stopped; /* the owner wants no further message */
 	bool dry;     /* the last read found nothing */
+	bool held;    /* what is sent waits for more */
 	char reason[REASON_SIZE];
 };
 
@@ -334,8 +335,10 @@ channel_send(struct channel *channel, const struct frame_header *header, const v
 	size_t size;
 	bool was_empty;
 
-	if (channel == NULL || channel->ended)
+	if (channel == NULL || channel->ended) {
+		errno = EPIPE;
 		return -1;
+	}
 	/* The peer would end the connection over it. */
 	if (row == NULL || length > row->most || length < row->least) {
 		errno = EMSGSIZE;
@@ -344,16 +347,26 @@ channel_send(struct channel *channel, const struct frame_header *header, const v
 	was_empty = evbuffer_get_length(channel->out) == 0;
 	for (;;) {
 		size = length < MESSAGE_FRAME_MAX ? length : MESSAGE_FRAME_MAX;
-		if (queue_part(channel, &part, at, size, size < length) == -1)
+		if (queue_part(channel, &part, at, size, size < length) == -1) {
+			errno = ENOMEM;
 			return -1;
+		}
 		if (size == length) /* an empty payload may be NULL */
 			break;
 		at += size;
 		length -= size;
 	}
-	if (was_empty)
+	if (was_empty && !channel->held)
 		channel_flush(channel);
 	return 0;
+}
+
+void
+channel_hold(struct channel *channel, bool hold)
+{
+	channel->held = hold;
+	if (!hold)
+		channel_flush(channel);
 }
 
 size_t

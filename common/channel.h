@@ -37,11 +37,14 @@ struct channel *channel_new(struct event_base *base, int fd, enum message_direct
     const struct channel_callbacks *callbacks, void *arg);
 void channel_free(struct channel *channel);
 
-/* Queues a message, in parts where it is long. -1 when the channel has ended, memory is out,
- * or the payload has a size that the message's row does not allow (EMSGSIZE). `header->length`
- * and FRAME_MORE are filled in here. */
+/* Queues a message, in parts where it is long. -1 when the channel has ended (EPIPE), memory is
+ * out (ENOMEM), or the payload has a size that the message's row does not allow (EMSGSIZE).
+ * `header->length` and FRAME_MORE are filled in here. */
 int channel_send(struct channel *channel, const struct frame_header *header,
     const void *payload, size_t length);
+/* While it is held nothing is written: what belongs together goes out in one write, and a
+ * process that dies has sent all of it or nothing. */
+void channel_hold(struct channel *channel, bool hold);
 /* Bytes that wait to be written. */
 size_t channel_queued(const struct channel *channel);
 /* Writes what the socket takes now; true when nothing is left. */

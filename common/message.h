@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Changes with every change of this file that a peer could notice. */
-#define MESSAGE_PROTOCOL_VERSION 4
+#define MESSAGE_PROTOCOL_VERSION 5
 
 enum message_type {
 	/* To every worker. */
@@ -30,7 +30,7 @@ enum message_type {
 
 	/* To the catalogue worker. */
 	TO_WORKER_SETTINGS_QUERY = 140, /* empty: read the configuration again, send SETTINGS */
-	TO_WORKER_COMMIT_TAIL, /* text session, bytes: text that nobody else will save */
+	TO_WORKER_COMMIT_TAIL,		/* text session, json: unsaved chunks; nobody goes on */
 
 	/* From every worker. */
 	TO_SUPERVISOR_HELLO = 200, /* u32 version, u32 pid; first and once */

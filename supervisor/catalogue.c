@@ -287,9 +287,9 @@ catalogue_request(struct catalogue *catalogue, uint32_t token, const char *metho
 
 void
 catalogue_commit_tail(
-    struct catalogue *catalogue, const char *session, const char *text, size_t length)
+    struct catalogue *catalogue, const char *session, const char *tail, size_t length)
 {
-	if (tail_commits_add(catalogue->commits, session, text, length) == 0 &&
+	if (tail_commits_add(catalogue->commits, session, tail, length) == 0 &&
 	    catalogue->worker != NULL)
 		tail_commits_send(catalogue->commits, catalogue->worker);
 }

@@ -42,10 +42,10 @@ void catalogue_free(struct catalogue *catalogue);
 /* Sends a request; -1 when there is no catalogue worker now. */
 int catalogue_request(struct catalogue *catalogue, uint32_t token, const char *method,
     const char *params, size_t length);
-/* Saves text that a session's dead worker had shown and not saved; `committed` follows. Who
- * loads the session before would go on without it. */
+/* Saves what a session's dead worker had shown and not saved, `tail` as in COMMIT_TAIL;
+ * `committed` follows. Who loads the session before would go on without it. */
 void catalogue_commit_tail(
-    struct catalogue *catalogue, const char *session, const char *text, size_t length);
+    struct catalogue *catalogue, const char *session, const char *tail, size_t length);
 /* True while a tail of this session is being committed. */
 bool catalogue_commits(const struct catalogue *catalogue, const char *session);
 /* Asks for the settings again; `changed` follows. */

@@ -36,7 +36,8 @@ start_turn(struct session *session, struct pending *pending, const char *params,
 	session->turn.deaths = 0;
 	session_keep_prompt(session, params, length);
 	/* A worker that is just dying fails the turn by its end. */
-	worker_send(session->worker, TO_WORKER_TURN_START, 0, session->turn.id, params, length);
+	worker_send(session->worker, TO_WORKER_TURN_START, session->turn.again,
+	    session->turn.id, params, length);
 }
 
 static void

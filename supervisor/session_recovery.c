@@ -10,10 +10,10 @@
 #include "supervisor/session_worker.h"
 #include "supervisor/supervisor.h"
 #include "common/buffer.h"
-#include "common/json.h"
 #include "common/monotonic.h"
 #include "common/wire.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Deaths of one turn, and deaths of a session within a time, after which it is given up. */
@@ -101,6 +101,7 @@ append_tail(const struct session *session, struct buffer *payload)
 	const char *chunk, *separator = "";
 	size_t length;
 
+	buffer_printf(payload, "\"first\":%" PRIu64 ",\"tail\":[", session->turn.tail.first);
 	wire_start(&cursor, session->turn.tail.chunks.data, session->turn.tail.chunks.length);
 	while (cursor.left > 0 && !cursor.failed) {
 		chunk = wire_get_text(&cursor, &length);
@@ -110,6 +111,7 @@ append_tail(const struct session *session, struct buffer *payload)
 		buffer_append(payload, chunk, length);
 		separator = ",";
 	}
+	buffer_append_byte(payload, ']');
 }
 
 void
@@ -119,45 +121,25 @@ recovery_send(struct session *session)
 
 	buffer_append_text(&payload, "{\"calls\":[");
 	append_calls(session, &payload);
-	buffer_append_text(&payload, "],\"tail\":[");
+	buffer_append_text(&payload, "],");
 	append_tail(session, &payload);
-	buffer_append_text(&payload, "]}");
+	buffer_append_byte(&payload, '}');
 	worker_send(session->worker, TO_WORKER_TURN_RECOVER, 0, session->turn.id,
 	    buffer_text(&payload), payload.length);
 	buffer_free(&payload);
-	/* The successor counts its chunks from here on. */
-	tail_clear(&session->turn.tail);
-}
-
-/* The text of the message chunks in the tail. */
-static void
-tail_text(const struct session *session, struct buffer *text)
-{
-	struct wire_cursor cursor;
-	struct json_object *update;
-	const char *chunk, *reason;
-	size_t length;
-
-	wire_start(&cursor, session->turn.tail.chunks.data, session->turn.tail.chunks.length);
-	while (cursor.left > 0 && (chunk = wire_get_text(&cursor, &length)) != NULL) {
-		update = json_parse(chunk, length, &reason);
-		if (strcmp(json_member_text(update, "sessionUpdate", ""),
-			"agent_message_chunk") == 0)
-			buffer_append_text(
-			    text, json_member_text(
-				      json_member_object(update, "content"), "text", ""));
-		json_object_put(update);
-	}
+	/* The tail stays until the successor has saved it: it may die, too. */
 }
 
 void
 recovery_commit(struct session *session)
 {
-	struct buffer text = BUFFER_EMPTY;
+	struct buffer payload = BUFFER_EMPTY;
 
-	tail_text(session, &text);
+	buffer_append_byte(&payload, '{');
+	append_tail(session, &payload);
+	buffer_append_byte(&payload, '}');
 	catalogue_commit_tail(
-	    session->supervisor->catalogue, session->id, buffer_text(&text), text.length);
-	buffer_free(&text);
+	    session->supervisor->catalogue, session->id, buffer_text(&payload), payload.length);
+	buffer_free(&payload);
 	tail_clear(&session->turn.tail);
 }

@@ -5,6 +5,7 @@
 #include <config.h>
 
 #include "worker/worker.h"
+#include "worker/acp/encode_v1.h"
 #include "worker/store/state_catalogue.h"
 #include "worker/store/state_sql.h"
 #include "worker/supervisor_link.h"
@@ -205,18 +206,24 @@ void
 catalogue_commit_tail(struct worker *worker, const char *payload, size_t length)
 {
 	struct wire_cursor cursor;
-	const char *session, *text;
-	size_t session_length, text_length;
+	const char *session, *tail, *reason;
+	size_t session_length, length_of_tail;
+	struct json_object *value, *texts;
 	struct tail_job *job;
+	int64_t first = 0;
 
 	wire_start(&cursor, payload, length);
 	session = wire_get_text(&cursor, &session_length);
-	text = wire_get_rest(&cursor, &text_length);
-	if (session == NULL || text == NULL)
+	tail = wire_get_rest(&cursor, &length_of_tail);
+	if (session == NULL || tail == NULL)
 		return;
+	value = json_parse(tail, length_of_tail, &reason);
+	texts = encode_v1_texts(json_member_array(value, "tail"));
+	json_member_integer(value, "first", &first);
 	job = xcalloc(1, sizeof *job);
 	job->worker = worker;
 	job->session = xstrndup(session, session_length);
-	state_catalogue_tail(
-	    worker->queue, job->session, text, text_length, on_tail_saved, job);
+	state_catalogue_tail(worker->queue, job->session, texts, first, on_tail_saved, job);
+	json_object_put(texts);
+	json_object_put(value);
 }

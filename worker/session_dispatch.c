@@ -86,7 +86,7 @@ on_turn_start(struct worker *worker, const struct message *message)
 	struct buffer error = BUFFER_EMPTY;
 
 	session_stop_title(worker);
-	turn_output_begin(worker->output, message->turn);
+	turn_output_begin(worker->output, message->turn, 0);
 	session_tell_notes(worker);
 	if (params == NULL) {
 		fail_turn(worker, "The prompt could not be read: it is nested too deeply");
@@ -106,28 +106,38 @@ on_turn_start(struct worker *worker, const struct message *message)
 	user = conversation_user(content);
 	display_prompt(user, blocks);
 	memory_turn_began(agent->tools.memory);
-	turn_start(agent, user);
-	session_look_for_title(worker);
+	if (message->request != 0 && turn_recover_has_prompt(agent, user)) {
+		json_object_put(user);
+		turn_recover(agent, "", 0, NULL);
+	} else {
+		turn_start(agent, user);
+		session_look_for_title(worker);
+	}
 done:
 	buffer_free(&error);
 	json_object_put(params);
 }
 
-/* The text of the chunks that the client has seen and nobody has saved. */
-static void
-tail_text(struct json_object *tail, struct buffer *text)
+/* The text that the client has seen and nobody has saved; how many pieces the turn had. A
+ * process may have died between a save and telling it: what the answer holds is left out. */
+static uint64_t
+tail_text(struct worker *worker, struct json_object *value, struct buffer *text)
 {
-	size_t count = tail != NULL ? json_object_array_length(tail) : 0, i;
-	struct json_object *update;
+	struct json_object *texts = encode_v1_texts(json_member_array(value, "tail"));
+	uint64_t count = json_object_array_length(texts), i;
+	uint64_t saved = turn_recover_texts(&worker->agent);
+	struct json_object *piece;
+	int64_t first = 0;
 
+	json_member_integer(value, "first", &first);
 	for (i = 0; i < count; i++) {
-		update = json_object_array_get_idx(tail, i);
-		if (strcmp(json_member_text(update, "sessionUpdate", ""),
-			"agent_message_chunk") == 0)
-			buffer_append_text(
-			    text, json_member_text(
-				      json_member_object(update, "content"), "text", ""));
+		piece = json_object_array_get_idx(texts, i);
+		if ((uint64_t)first + i >= saved)
+			buffer_append(text, json_object_get_string(piece),
+			    (size_t)json_object_get_string_len(piece));
 	}
+	json_object_put(texts);
+	return (uint64_t)first + count;
 }
 
 static void
@@ -139,11 +149,10 @@ on_turn_recover(struct worker *worker, const struct message *message)
 	size_t count = calls != NULL ? json_object_array_length(calls) : 0, i;
 	struct buffer text = BUFFER_EMPTY;
 
-	turn_output_begin(worker->output, message->turn);
+	turn_output_begin(worker->output, message->turn, tail_text(worker, value, &text));
 	for (i = 0; i < count; i++)
 		turn_output_open_card(worker->output,
 		    json_member_text(json_object_array_get_idx(calls, i), "id", ""));
-	tail_text(json_member_array(value, "tail"), &text);
 	if (conversation_length(agent->conversation) == 0) {
 		const struct turn_end end = {.code = -32603,
 		    .message = "The session's process died and nothing of the turn was saved"};

@@ -12,6 +12,7 @@
 #include "common/utf8.h"
 #include "common/wire.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,7 +97,8 @@ link_send(struct supervisor_link *link, enum message_type type, uint32_t request
 	    .turn = turn,
 	    .generation = link->generation};
 
-	channel_send(link->channel, &header, payload, length);
+	/* A message that is lost may be the one that somebody waits for. */
+	xrequire(channel_send(link->channel, &header, payload, length) == 0 || errno != ENOMEM);
 }
 
 void
@@ -169,6 +171,12 @@ bool
 link_busy(const struct supervisor_link *link)
 {
 	return channel_queued(link->channel) > BUSY_BYTES;
+}
+
+void
+link_hold(struct supervisor_link *link, bool hold)
+{
+	channel_hold(link->channel, hold);
 }
 
 bool

@@ -42,6 +42,9 @@ void link_send_failure(struct supervisor_link *link, enum message_type type, uin
 void link_drain(struct supervisor_link *link);
 /* True when more waits than the client seems to read. */
 bool link_busy(const struct supervisor_link *link);
+/* While it is held nothing is written: messages of which one must not arrive without the other.
+ */
+void link_hold(struct supervisor_link *link, bool hold);
 /* Writes what the socket takes; true when nothing is left. */
 bool link_flush(struct supervisor_link *link);
 

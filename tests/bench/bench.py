@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures what the budgets promise and prints it as a Markdown table: start, session/new, our share of a
-turn, CPU per delta, memory, cancel, the death of one worker of many.
+turn, CPU per delta, memory, cancel, the death of one worker of many, stored sessions.
 
     tests/bench/bench.py [--build DIR] [--quick] [--only WORD] [--json FILE]
 
@@ -12,11 +12,13 @@ import json
 import os
 import select
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import uuid
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
@@ -106,15 +108,16 @@ class Client:
         return self.send("session/prompt", {"sessionId": session,
                                             "prompt": [{"type": "text", "text": text}]})
 
-    def drain(self, identity, seconds=60.0):
-        """Reads to the response of `identity`; returns the number of bytes. Nothing is parsed."""
+    def drain(self, identity, seconds=60.0, member=b"stopReason"):
+        """Reads to the response of `identity`, which has this member; returns the number of bytes.
+        Nothing is parsed."""
         mark, tail, size = b'"id":%d,' % identity, b"", 0
         while True:
             data = self.read(seconds)
             if not data:
                 raise EOFError("the agent went")
             size += len(data)
-            if mark in tail + data and b"stopReason" in tail + data:
+            if mark in tail + data and member in tail + data:
                 return size
             tail = data[-200:]
 
@@ -401,6 +404,74 @@ class Bench:
         client.close()
         self.latency("cancel → answered, in a tool", "p50 ≤ 5 ms, p99 ≤ 50 ms", values)
 
+    def stored(self):
+        """session/load of a long session, session/list of many"""
+        template = self.stored_template()
+        database = sqlite3.connect(os.path.join(self.folder, "home", ".hermes", "state.db"))
+        columns = {table: [row[1] for row in database.execute(f"PRAGMA table_info({table})")
+                           if row[1] not in ("id", "session_id")] for table in ("messages", "sessions")}
+        messages = ", ".join(columns["messages"])
+        rows = database.execute("SELECT count(*) FROM messages").fetchone()[0]
+        # A long session: the same turn with its card and its answer again and again.
+        database.execute(f"INSERT INTO messages (session_id, {messages}) "
+                         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE "
+                         f"i < {10000 // rows}) SELECT session_id, {messages} FROM n, messages "
+                         "ORDER BY n.i, messages.id")
+        for number in range(5000):
+            values = ", ".join({"title": f"'session {number}'"}.get(name, name)
+                               for name in columns["sessions"])
+            database.execute(f"INSERT INTO sessions (id, {', '.join(columns['sessions'])}) SELECT "
+                             f"'{uuid.uuid4()}', {values} FROM sessions WHERE id = ?", (template,))
+        database.execute(f"INSERT INTO messages (session_id, {messages}) SELECT s.id, "
+                         f"{', '.join('m.' + name for name in columns['messages'])} FROM sessions s, "
+                         "messages m WHERE s.id <> ?1 AND m.id <= 2", (template,))
+        database.commit()
+        database.close()
+        client = self.client("--rehearsal")
+        client.initialize()
+        self.latency("session/list of 5,000 sessions, first page", "p50 ≤ 20 ms",
+                     [self.timed(client, "session/list", {}) for _ in range(self.times)])
+        self.latency("session/list of 5,000 sessions, one folder", "p50 ≤ 20 ms",
+                     [self.timed(client, "session/list", {"cwd": client.work})
+                      for _ in range(self.times)])
+        values, used = [], []
+        for _ in range(5):
+            time.sleep(0.2)  # the spare is ready
+            before, started = client.cpu(), time.perf_counter()
+            written = client.drain(client.send("session/load", {
+                "sessionId": template, "cwd": client.work, "mcpServers": []}), 60, b"configOptions")
+            values.append(time.perf_counter() - started)
+            used.append(client.cpu() - before)
+            client.call("session/close", {"sessionId": template})
+        client.close()
+        seconds = statistics.median(values)
+        self.row("load of a session of 10,000 messages", "≥ 50 MB/s or ≤ 300 ms",
+                 f"{seconds * 1e3:.0f} ms", f"{written / seconds / 1e6:.0f} MB/s",
+                 f"{statistics.median(used) * 1e3:.0f} ms CPU")
+
+    def stored_template(self):
+        """A session of one turn with a tool, made by the program itself."""
+        path = os.path.join(self.folder, "home", ".hermes", "state.db")
+        if os.path.exists(path):
+            os.unlink(path)
+        steps = [[{"text": "I look at the file first. " * 4},
+                  {"tool": {"name": "terminal", "arguments": {"command": "seq 100"}}}],
+                 [{"text": "The answer has some length, as answers have. " * 30}]]
+        with open(os.path.join(self.folder, "stored.json"), "w") as file:
+            json.dump({"default": {"rounds": steps}}, file)
+        client = self.client(f"--rehearsal={file.name}")
+        client.initialize()
+        session = client.session()
+        client.drain(client.prompt(session, "What is in it? " * 10))
+        client.close()
+        return session
+
+    @staticmethod
+    def timed(client, method, params):
+        started = time.perf_counter()
+        client.call(method, params)
+        return time.perf_counter() - started
+
     @staticmethod
     def cancel_once(client, session):
         request = client.prompt(session, "go")
@@ -462,7 +533,7 @@ class Bench:
 
     def run(self):
         print("| what | budget | measured |\n|---|---|---|", flush=True)
-        for name in ("start", "new", "turn", "deltas", "memory", "cancel", "death"):
+        for name in ("start", "new", "turn", "deltas", "memory", "cancel", "death", "stored"):
             if self.wanted(name):
                 try:
                     getattr(self, name)()
@@ -475,7 +546,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"))
     parser.add_argument("--quick", action="store_true", help="a fifth of the repetitions")
-    parser.add_argument("--only", help="start, new, turn, deltas, memory, cancel or death")
+    parser.add_argument("--only", help="start, new, turn, deltas, memory, cancel, death or stored")
     parser.add_argument("--json", help="write the rows to this file too")
     arguments = parser.parse_args()
     arguments.build = os.path.abspath(arguments.build)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #define USER(text) "{\"role\":\"user\",\"content\":\"" text "\"}"
+#define GO_ON "{\"role\":\"user\",\"content\":\"on\",\"_display\":{\"hidden\":true}}"
 #define ASSISTANT(text) "{\"role\":\"assistant\",\"content\":\"" text "\"}"
 #define CALL(id)                                                                               \
 	"{\"id\":\"" id                                                                        \
@@ -39,6 +40,13 @@ static const struct {
     {"[" USER("a") ",{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"b\"}]}]",
 	"[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
 	"{\"type\":\"text\",\"text\":\"b\"}]}]"},
+    /* "Go on" after a crash, as long as it is the last word. */
+    {"[" USER("a") "," ASSISTANT("b") "," GO_ON "]",
+	"[" USER("a") "," ASSISTANT("b") "," USER("on") "]"},
+    {"[" USER("a") "," ASSISTANT("b") "," GO_ON "," ASSISTANT("c") "," USER("d") "]",
+	"[" USER("a") "," ASSISTANT("b") "," USER("on") "," ASSISTANT("c") "," USER("d") "]"},
+    {"[" USER("a") "," ASSISTANT("b") "," GO_ON "," USER("d") "]",
+	"[" USER("a") "," ASSISTANT("b") "," USER("d") "]"},
     /* Empty answers. */
     {"[" USER("a") "," ASSISTANT("") "," USER("b") "]", "[" USER("a\\n\\nb") "]"},
     {"[" USER("a") "," ASSISTANT(" \\n") "]", "[" USER("a") "]"},

@@ -191,12 +191,36 @@ test_death_in_a_turn(void **state)
 	expect_told(fixture, "TO_WORKER_SETUP\nTO_WORKER_TURN_RECOVER\n");
 	assert_int_equal(fixture->worker->last.turn, 1);
 	assert_string_equal(buffer_text(&fixture->worker->payload),
-	    "{\"calls\":[{\"id\":\"one\",\"started\":false}],\"tail\":[" TEXT "]}");
+	    "{\"calls\":[{\"id\":\"one\",\"started\":false}],\"first\":0,\"tail\":[" TEXT "]}");
 	fake_turn_done(fixture->worker, 1, STOP_REASON_END_TURN);
 	expect_part(fixture, "\"id\":1,\"result\":{\"stopReason\":\"end_turn\"");
 	assert_int_equal(fixture->worker->last.turn, 2);
 	fake_turn_done(fixture->worker, 2, STOP_REASON_END_TURN);
 	expect_part(fixture, "\"id\":2,\"result\"");
+}
+
+/* What the client has seen is handed to one successor after the other until one has saved it.
+ */
+static void
+test_successor_dies(void **state)
+{
+	struct fixture *fixture = *state;
+	struct buffer saved = BUFFER_EMPTY;
+
+	wire_put_u64(&saved, 1);
+	fake_say(fixture->worker, TO_SUPERVISOR_TEXT, 0, 1, TEXT, sizeof TEXT - 1);
+	fake_say(fixture->worker, TO_SUPERVISOR_TEXT, 0, 1, TEXT, sizeof TEXT - 1);
+	fake_say(fixture->worker, TO_SUPERVISOR_STATE_SAVED, 0, 1, saved.data, saved.length);
+	fake_die(fixture->worker, "crashed");
+	successor_ready(fixture);
+	assert_string_equal(buffer_text(&fixture->worker->payload),
+	    "{\"calls\":[],\"first\":1,\"tail\":[" TEXT "]}");
+	fake_say(fixture->worker, TO_SUPERVISOR_TEXT, 0, 1, TEXT, sizeof TEXT - 1);
+	fake_die(fixture->worker, "crashed");
+	successor_ready(fixture);
+	assert_string_equal(buffer_text(&fixture->worker->payload),
+	    "{\"calls\":[],\"first\":1,\"tail\":[" TEXT "," TEXT "]}");
+	buffer_free(&saved);
 }
 
 /* A turn that kills every worker is given up; what waits behind it gets a worker. */
@@ -577,6 +601,7 @@ main(void)
 	    ROW_EMPTY(test_cancel_authenticate),
 	    ROW_TURN(test_queue),
 	    ROW_TURN(test_death_in_a_turn),
+	    ROW_TURN(test_successor_dies),
 	    ROW_TURN(test_deaths_without_end),
 	    ROW_TURN(test_cancel_between_workers),
 	    ROW_TURN(test_death_before_a_word),

@@ -38,13 +38,22 @@ run_loop(void)
 }
 
 static void
+commit(const char *session, const char *texts, const char *name)
+{
+	struct json_object *pieces = parsed_json(texts);
+
+	state_catalogue_tail(queue, session, pieces, 0, done, text_arg(name));
+	json_object_put(pieces);
+}
+
+static void
 test_all(void **state)
 {
 	(void)state;
 	state_catalogue_fork(queue, "s", "f", "/v", done, text_arg("fork"));
 	state_catalogue_delete(queue, "s", done, text_arg("delete"));
 	state_catalogue_delete(queue, "s", done, text_arg("again"));
-	state_catalogue_tail(queue, "f", " And more.", 10, done, text_arg("tail"));
+	commit("f", "[\" And\", \" more.\"]", "tail");
 	assert_string_equal(run_loop(),
 	    "fork={\"sessionId\":\"f\",\"messages\":2} delete={\"removed\":true} "
 	    "again={\"removed\":false} tail={} ");
@@ -67,7 +76,7 @@ test_unknown_sessions(void **state)
 	state_catalogue_fork(queue, "nope", "f", "/v", done, text_arg("fork"));
 	assert_string_equal(run_loop(), "fork=there is no session nope ");
 	assert_int_equal(last_code, SQLITE_NOTFOUND);
-	state_catalogue_tail(queue, "nope", "x", 1, done, text_arg("tail"));
+	commit("nope", "[\"x\"]", "tail");
 	(void)run_loop();
 	assert_int_equal(last_code, SQLITE_NOTFOUND);
 	assert_string_equal(value("SELECT count(*) FROM sessions"), "1");
@@ -84,7 +93,7 @@ test_refusals(void **state)
 	state_catalogue_delete(queue, "s", done, text_arg("delete"));
 	(void)run_loop();
 	assert_int_equal(last_code, STATE_REFUSED);
-	state_catalogue_tail(queue, "s", "x", 1, done, text_arg("tail"));
+	commit("s", "[\"x\"]", "tail");
 	(void)run_loop();
 	assert_int_equal(last_code, STATE_REFUSED);
 	assert_string_equal(value("SELECT count(*) FROM messages"), "2");

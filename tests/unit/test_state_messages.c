@@ -286,6 +286,16 @@ test_partial(void **state)
 	    "1");
 }
 
+static int
+commit(const char *texts, int64_t first)
+{
+	struct json_object *pieces = parsed_json(texts);
+	int code = state_messages_commit_tail(database, "s", pieces, first);
+
+	json_object_put(pieces);
+	return code;
+}
+
 static void
 test_commit_tail(void **state)
 {
@@ -295,21 +305,46 @@ test_commit_tail(void **state)
 	int64_t id;
 
 	(void)state;
-	assert_int_equal(state_messages_commit_tail(database, "s", "", 0), SQLITE_OK);
+	assert_int_equal(commit("[]", 0), SQLITE_OK);
+	assert_int_equal(state_messages_end_partial(database, "s"), SQLITE_OK);
 	assert_string_equal(value("SELECT count(*) FROM messages"), "0");
 	assert_int_equal(
 	    state_messages_append(database, "s", message, STATE_PARTIAL, &stamp, &id),
 	    SQLITE_OK);
 	json_object_put(message);
-	assert_int_equal(state_messages_commit_tail(database, "s", "two", 3), SQLITE_OK);
+	assert_int_equal(commit("[\"t\", \"\", \"wo\"]", 0), SQLITE_OK);
 	messages = load();
 	message_is(messages, 0,
 	    "{\"role\": \"assistant\", \"content\": \"One two\", \"reasoning\": \"r\"}");
 	json_object_put(messages);
-	assert_int_equal(state_messages_commit_tail(database, "s", "three", 5), SQLITE_OK);
+	assert_int_equal(commit("[\"three\"]", 3), SQLITE_OK);
 	assert_string_equal(
 	    value("SELECT group_concat(content, '|') FROM messages"), "One two|three");
 	assert_string_equal(value("SELECT message_count FROM sessions"), "2");
+}
+
+/* The worker died between a save and telling it: what the answer holds is not added again. */
+static void
+test_commit_saved_tail(void **state)
+{
+	(void)state;
+	(void)append("{\"role\": \"user\", \"content\": \"go\"}");
+	(void)append("{\"role\": \"assistant\", \"content\": \"One two \", \"_display\": "
+		     "{\"texts\": 5}}");
+	assert_int_equal(commit("[\"One \", \"two \"]", 3), SQLITE_OK);
+	assert_string_equal(value("SELECT count(*) FROM messages"), "2");
+	(void)append(
+	    "{\"role\": \"user\", \"content\": \"on\", \"_display\": {\"hidden\": true}}");
+	assert_int_equal(commit("[\"two \", \"three\"]", 4), SQLITE_OK);
+	assert_string_equal(
+	    value("SELECT group_concat(content, '|') FROM messages"), "go|One two |on|three");
+	/* The count is one of this turn. */
+	(void)append(
+	    "{\"role\": \"assistant\", \"content\": \"x\", \"_display\": {\"texts\": 9}}");
+	(void)append("{\"role\": \"user\", \"content\": \"next\"}");
+	assert_int_equal(commit("[\"four\"]", 0), SQLITE_OK);
+	assert_string_equal(
+	    value("SELECT content FROM messages ORDER BY id DESC LIMIT 1"), "four");
 }
 
 /* As seen by this connection, and by another one. */
@@ -389,6 +424,7 @@ main(void)
 	    TEST(test_order_of_results),
 	    TEST(test_partial),
 	    TEST(test_commit_tail),
+	    TEST(test_commit_saved_tail),
 	    TEST(test_loading_writes_nothing),
 	    TEST(test_json_form),
 	    TEST(test_hash),

@@ -99,7 +99,13 @@ user(const char *text)
 static void
 started(const char *id)
 {
-	store_call_started(store, id, saved, (void *)(uintptr_t) "c");
+	struct json_object *message = parsed_json(
+	    "{\"role\": \"tool\", \"name\": \"terminal\", \"content\": \"{\\\"error\\\": "
+	    "\\\"unknown\\\"}\"}");
+
+	json_set_text(message, "tool_call_id", id);
+	store_call_started(store, message, saved, (void *)(uintptr_t) "c");
+	json_object_put(message);
 }
 
 static void

@@ -420,3 +420,21 @@ encode_v1_answer(struct json_object *result)
 			return (enum user_answer)i;
 	return USER_REJECTS_ONCE;
 }
+
+struct json_object *
+encode_v1_texts(struct json_object *updates)
+{
+	size_t count = updates != NULL ? json_object_array_length(updates) : 0, i;
+	struct json_object *texts = json_object_new_array(), *update, *text;
+
+	for (i = 0; i < count; i++) {
+		update = json_object_array_get_idx(updates, i);
+		text = NULL;
+		if (strcmp(json_member_text(update, "sessionUpdate", ""),
+			"agent_message_chunk") == 0)
+			text = json_member(json_member_object(update, "content"), "text");
+		json_object_array_add(
+		    texts, text != NULL ? json_object_get(text) : json_new_text(""));
+	}
+	return texts;
+}

@@ -43,6 +43,9 @@ void encode_v1_session(struct buffer *out, enum session_mode mode, const char *m
 /* {"configOptions": […]} */
 void encode_v1_options_result(struct buffer *out, enum session_mode mode, const char *model);
 
+/* The text of each update that is a piece of an answer, "" of every other; owned by the caller.
+ */
+struct json_object *encode_v1_texts(struct json_object *updates);
 /* The answer that a permission result means; everything that is not understood is no. */
 enum user_answer encode_v1_answer(struct json_object *result);
 

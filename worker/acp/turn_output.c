@@ -43,6 +43,7 @@ struct turn_output {
 static void
 send_line(struct turn_output *self, enum message_type type)
 {
+	xrequire(!self->line.failed);
 	if (self->line.length <= MESSAGE_UPDATE_MAX)
 		link_send(self->link, type, 0, self->turn, self->line.data, self->line.length);
 	else
@@ -71,6 +72,7 @@ on_card(const struct tool_run *run, enum card_status status, void *arg)
 
 	if (status == CARD_PENDING && json_has(self->open, run->call_id))
 		return; /* the process that died has shown it */
+	link_hold(self->link, true);
 	if (status == CARD_PENDING) {
 		link_send_text(self->link, TO_SUPERVISOR_CALL_OPEN, self->turn, run->call_id);
 		encode_v1_card(&self->line, run);
@@ -80,6 +82,7 @@ on_card(const struct tool_run *run, enum card_status status, void *arg)
 	send_line(self, TO_SUPERVISOR_TURN_UPDATE);
 	if (status == CARD_COMPLETED || status == CARD_FAILED)
 		link_send_text(self->link, TO_SUPERVISOR_CALL_CLOSED, self->turn, run->call_id);
+	link_hold(self->link, false);
 }
 
 static void
@@ -99,8 +102,10 @@ on_lost_card(const char *call_id, bool failed, const char *text, void *arg)
 	if (!json_has(self->open, call_id))
 		return;
 	encode_v1_lost_card(&self->line, call_id, failed, text);
+	link_hold(self->link, true);
 	send_line(self, TO_SUPERVISOR_TURN_UPDATE);
 	link_send_text(self->link, TO_SUPERVISOR_CALL_CLOSED, self->turn, call_id);
+	link_hold(self->link, false);
 }
 
 static bool
@@ -171,7 +176,7 @@ on_usage(int64_t used, int64_t size, int64_t input, int64_t output, int64_t cach
 	send_line(self, TO_SUPERVISOR_SESSION_UPDATE);
 }
 
-static void
+static uint64_t
 on_saving(void *arg)
 {
 	struct turn_output *self = arg;
@@ -179,6 +184,7 @@ on_saving(void *arg)
 	self->marks = xreallocarray(self->marks, self->mark_count + 1, sizeof *self->marks);
 	self->marks[self->mark_count].turn = self->turn;
 	self->marks[self->mark_count++].texts = self->texts;
+	return self->texts;
 }
 
 static void
@@ -268,10 +274,10 @@ turn_output_callbacks(struct turn_output *self)
 }
 
 void
-turn_output_begin(struct turn_output *self, uint32_t turn)
+turn_output_begin(struct turn_output *self, uint32_t turn, uint64_t texts)
 {
 	self->turn = turn;
-	self->texts = 0;
+	self->texts = texts;
 }
 
 void

@@ -19,8 +19,9 @@ turn_output_new(struct supervisor_link *link, struct permission_list *permission
 void turn_output_free(struct turn_output *self);
 /* The callbacks for an agent. */
 struct output turn_output_callbacks(struct turn_output *self);
-/* A turn begins: what is sent from now on carries its number. */
-void turn_output_begin(struct turn_output *self, uint32_t turn);
+/* A turn begins, or is gone on with: what is sent from now on carries its number. `texts`: TEXT
+ * messages of it that the client has seen. */
+void turn_output_begin(struct turn_output *self, uint32_t turn, uint64_t texts);
 /* The turn was abandoned: nobody waits for anything any more. `self` may be NULL. */
 void turn_output_forget(struct turn_output *self);
 /* The client shows this card already: a process that died in the turn has opened it. */

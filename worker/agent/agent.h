@@ -59,6 +59,10 @@ void turn_start(struct agent *agent, struct json_object *message);
  * have been loaded. */
 void
 turn_recover(struct agent *agent, const char *text, size_t length, struct json_object *calls);
+/* How many pieces of the turn's text the last answer that was saved accounts for. */
+uint64_t turn_recover_texts(struct agent *agent);
+/* True when the conversation ends with this prompt: a process has saved it and died. */
+bool turn_recover_has_prompt(struct agent *agent, struct json_object *prompt);
 /* Ends the turn as cancelled; finished() follows, within this call or soon after. */
 void turn_cancel(struct agent *agent);
 /* What was written could be passed on: the stream goes on. */

@@ -5,6 +5,7 @@
 #include <config.h>
 
 #include "worker/agent/call_text.h"
+#include "worker/agent/conversation.h"
 #include "common/alloc.h"
 
 #include <stdio.h>
@@ -87,4 +88,22 @@ call_text_name(const char *name)
 		if (strchr(allowed, copy[i]) == NULL)
 			copy[i] = '_';
 	return copy;
+}
+
+const char call_text_unknown[] =
+    "The outcome is unknown: the process died while this call ran. It may have had its effect. "
+    "Check that before you do it again.";
+
+struct json_object *
+call_text_unknown_result(const char *call_id, const char *name)
+{
+	struct json_object *result = json_object_new_object(), *message;
+	const char *text;
+	size_t length;
+
+	json_set_text(result, "error", call_text_unknown);
+	text = json_text(result, &length);
+	message = conversation_tool(call_id, name, text, length);
+	json_object_put(result);
+	return message;
 }

@@ -79,13 +79,15 @@ message_characters(struct json_object *message)
 	return sum;
 }
 
-/* What a message looked like is for the store: here it would only take memory. */
+/* What a message looked like is for the store: here it would only take memory. That the user
+ * did not write it counts here, too. */
 static struct json_object *
 without_display(struct json_object *message)
 {
 	struct json_object *copy;
 
-	if (!json_has(message, DISPLAY_MEMBER))
+	if (!json_has(message, DISPLAY_MEMBER) ||
+	    json_member_boolean(json_member_object(message, DISPLAY_MEMBER), "hidden", false))
 		return json_object_get(message);
 	copy = json_object_new_object();
 	json_object_object_foreach(message, key, value)

@@ -58,9 +58,10 @@ struct output {
 	/* Tokens in the context now, and the window. The others are -1 when not known. */
 	void (*usage)(int64_t used, int64_t size, int64_t input, int64_t output, int64_t cached,
 	    void *arg);
-	/* Everything that was streamed until now is being saved, and for each time that was
-	 * called, in the same order: it is saved, or it could not be. */
-	void (*saving)(void *arg);
+	/* Everything that was streamed until now is being saved: the number of pieces of text
+	 * in the turn so far. And for each time that was called, in the same order: it is
+	 * saved, or it could not be. */
+	uint64_t (*saving)(void *arg);
 	void (*saved)(bool done, void *arg);
 	/* True when what was said still waits to be written: the stream should pause. */
 	bool (*busy)(void *arg);

@@ -6,6 +6,7 @@
 
 #include "worker/agent/request.h"
 #include "worker/agent/conversation.h"
+#include "worker/agent/display.h"
 #include "worker/providers/anthropic_kept.h"
 #include "worker/tools/tool.h"
 
@@ -268,6 +269,21 @@ is_blank(struct json_object *content)
 	return text[strspn(text, " \t\r\n")] == '\0';
 }
 
+/* "Go on" of a recovery that was not answered: the answer needed no more, or the user cancelled
+ * it. It must not be read as part of the next prompt. */
+static bool
+is_spent(struct json_object *messages, size_t at)
+{
+	struct json_object *message = json_object_array_get_idx(messages, at);
+	struct json_object *next = at + 1 < json_object_array_length(messages)
+				       ? json_object_array_get_idx(messages, at + 1)
+				       : NULL;
+
+	return next != NULL && has_role(message, "user") && has_role(next, "user") &&
+	       json_member_boolean(
+		   json_member_object(message, DISPLAY_MEMBER), "hidden", false);
+}
+
 struct json_object *
 request_messages(const struct conversation *conversation, const char *system_prompt,
     bool images, enum request_reasoning reasoning)
@@ -286,6 +302,8 @@ request_messages(const struct conversation *conversation, const char *system_pro
 		message = json_object_array_get_idx(messages, at++);
 		if (has_role(message, "tool"))
 			continue; /* a result without its call */
+		if (is_spent(messages, at - 1))
+			continue;
 		copy = copy_message(message, images, reasoning);
 		calls = json_member_array(copy, "tool_calls");
 		if (has_role(copy, "assistant") && calls == NULL &&

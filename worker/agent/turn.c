@@ -52,8 +52,7 @@ save_partial(struct turn *turn)
 	turn->unsaved = 0;
 	turn->save_started = now;
 	message = turn_text_message(turn, NULL, NULL, 0);
-	turn->agent->output.saving(turn->agent->output.arg);
-	store_save_partial(turn->agent->store, message, on_partial_saved, turn);
+	turn_save_answer(turn, message, true, on_partial_saved, turn);
 	json_object_put(message);
 }
 
@@ -265,8 +264,7 @@ keep_partial(struct turn *turn)
 		return;
 	message = turn_text_message(turn, NULL, NULL, 0);
 	conversation_append(turn->agent->conversation, message);
-	turn->agent->output.saving(turn->agent->output.arg);
-	store_append_assistant(turn->agent->store, message, turn_on_saved, turn->agent);
+	turn_save_answer(turn, message, false, turn_on_saved, turn->agent);
 	json_object_put(message);
 	turn_text_reset(turn);
 }

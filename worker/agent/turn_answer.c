@@ -27,8 +27,7 @@ keep_answer(struct turn *turn, const struct model_answer *answer)
 		return;
 	message = turn_text_message(turn, answer->extra, NULL, 0);
 	conversation_append(turn->agent->conversation, message);
-	turn->agent->output.saving(turn->agent->output.arg);
-	store_append_assistant(turn->agent->store, message, turn_on_saved, turn->agent);
+	turn_save_answer(turn, message, false, turn_on_saved, turn->agent);
 	json_object_put(message);
 }
 
@@ -81,10 +80,14 @@ failed(struct turn *turn, const struct model_answer *answer)
 	    message, details);
 }
 
-/* Nothing came: asked again, then said so. */
+/* Nothing came: asked again, then said so. What was cut off at its very end needs no more. */
 static void
 empty(struct turn *turn)
 {
+	if (turn->continued) {
+		turn_finish(turn, STOP_REASON_END_TURN);
+		return;
+	}
 	if (turn->empty_answers++ < EMPTY_ANSWERS_MAX) {
 		turn->up->request(turn);
 		return;
@@ -180,8 +183,7 @@ keep_calls(struct turn *turn, struct json_object *extra, const struct model_tool
 		free(stored[i].arguments);
 	}
 	free(stored);
-	turn->agent->output.saving(turn->agent->output.arg);
-	store_append_assistant(turn->agent->store, message, on_calls_saved, turn);
+	turn_save_answer(turn, message, false, on_calls_saved, turn);
 	json_object_put(message);
 }
 
@@ -236,6 +238,7 @@ static void
 with_calls(struct turn *turn, const struct model_answer *answer)
 {
 	turn->empty_answers = 0;
+	turn->continued = false;
 	turn->unusable_calls = any_usable(answer) ? 0 : turn->unusable_calls + 1;
 	if (turn->unusable_calls > UNUSABLE_CALLS_MAX) {
 		keep_answer(turn, answer);

@@ -40,6 +40,7 @@ struct batch_call {
 	bool card; /* it is on the screen */
 	bool failed;
 	struct json_object *message; /* the result for the model */
+	char *error;		     /* of a call that never became a run */
 };
 
 struct call_batch {
@@ -58,6 +59,39 @@ output_of(struct batch_call *call)
 }
 
 static void
+show_card(struct batch_call *call, enum card_status status)
+{
+	struct output *output = output_of(call);
+
+	if (!call->card) {
+		call->card = true;
+		output->card(call->run, CARD_PENDING, output->arg);
+		if (status == CARD_PENDING)
+			return;
+	}
+	output->card(call->run, status, output->arg);
+}
+
+/* The result on the screen. It comes once it is saved: what was shown as done is never unknown
+ * to a successor. */
+static void
+show_result(struct batch_call *call)
+{
+	struct output *output = output_of(call);
+	char *name;
+
+	if (call->run != NULL) {
+		show_card(call, call->failed ? CARD_FAILED : CARD_COMPLETED);
+		if (!call->failed && strcmp(call->run->tool->name, "todo") == 0)
+			output->plan(call->run->context->todo, output->arg);
+	} else if (call->error != NULL) {
+		name = call_text_name(call->name);
+		output->failed_call(call->id, name, call->error, output->arg);
+		free(name);
+	}
+}
+
+static void
 on_result_saved(const char *error, void *arg)
 {
 	struct batch_call *call = arg;
@@ -66,6 +100,7 @@ on_result_saved(const char *error, void *arg)
 		log_warning("store", "a tool result could not be saved: %s", error);
 	turn_tell_saving(call->batch->turn->agent, error);
 	call->state = CALL_DONE;
+	show_result(call);
 	event_active(call->batch->advance, EV_TIMEOUT, 0);
 }
 
@@ -112,31 +147,13 @@ save_error(struct batch_call *call, const char *text)
 }
 
 static void
-show_card(struct batch_call *call, enum card_status status)
-{
-	struct output *output = output_of(call);
-
-	if (!call->card) {
-		call->card = true;
-		output->card(call->run, CARD_PENDING, output->arg);
-		if (status == CARD_PENDING)
-			return;
-	}
-	output->card(call->run, status, output->arg);
-}
-
-static void
 on_run_finished(struct tool_run *run, struct json_object *result, bool failed, void *arg)
 {
 	struct batch_call *call = arg;
-	struct output *output = output_of(call);
 	const char *text;
 	size_t length;
 
 	call->run = run;
-	show_card(call, failed ? CARD_FAILED : CARD_COMPLETED);
-	if (!failed && strcmp(run->tool->name, "todo") == 0)
-		output->plan(run->context->todo, output->arg);
 	call->failed = failed;
 	text = json_text(result, &length);
 	save_result(call, text, length, NULL);
@@ -183,8 +200,15 @@ on_start_saved(const char *error, void *arg)
 static void
 permit(struct batch_call *call)
 {
+	struct json_object *unknown;
+	char *name = call_text_name(call->name);
+
 	call->state = CALL_STARTING;
-	store_call_started(call->batch->turn->agent->store, call->id, on_start_saved, call);
+	unknown = call_text_unknown_result(call->id, name);
+	display_lost_run(unknown, call->run, call_text_unknown);
+	store_call_started(call->batch->turn->agent->store, unknown, on_start_saved, call);
+	json_object_put(unknown);
+	free(name);
 }
 
 /* "Always" is remembered here; a command's label also goes into the configuration. */
@@ -267,27 +291,23 @@ judge(struct batch_call *call)
 static void
 unknown_tool(struct batch_call *call)
 {
-	struct output *output = output_of(call);
 	struct buffer text = BUFFER_EMPTY;
 	const struct tool *row;
-	char *name = call_text_name(call->name);
 	size_t shown = utf8_floor(call->name, strlen(call->name), UNKNOWN_NAME_MAX);
 
 	buffer_printf(
 	    &text, "There is no tool named \"%.*s\". The tools are:", (int)shown, call->name);
 	for (row = tool_table(); row->name != NULL; row++)
 		buffer_printf(&text, " %s", row->name);
-	output->failed_call(call->id, name, buffer_text(&text), output->arg);
-	free(name);
-	save_error(call, buffer_text(&text));
+	call->error = xstrdup(buffer_text(&text));
 	buffer_free(&text);
+	save_error(call, call->error);
 }
 
 static void
 begin_call(struct batch_call *call)
 {
 	struct turn *turn = call->batch->turn;
-	struct output *output = output_of(call);
 	const struct tool *tool = tool_find(call->name);
 	struct json_object *arguments;
 	char error[256];
@@ -298,7 +318,7 @@ begin_call(struct batch_call *call)
 	}
 	arguments = call_text_arguments(call->arguments, error, sizeof error);
 	if (arguments == NULL) {
-		output->failed_call(call->id, call->name, error, output->arg);
+		call->error = xstrdup(error);
 		save_error(call, error);
 		return;
 	}
@@ -444,6 +464,7 @@ call_batch_free(struct call_batch *batch)
 			tool_run_free(batch->calls[i].run);
 		json_object_put(batch->calls[i].message);
 		free(batch->calls[i].id);
+		free(batch->calls[i].error);
 		free(batch->calls[i].name);
 		free(batch->calls[i].arguments);
 	}

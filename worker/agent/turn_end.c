@@ -1,9 +1,10 @@
 /*
- * The end of a turn: saved, told, freed. There is no other way out, so that no path can leave
- * a session busy.
+ * The end of an answer and of a turn: saved, told, freed. There is no other way out, so that no
+ * path can leave a session busy.
  */
 #include <config.h>
 
+#include "worker/agent/display.h"
 #include "worker/agent/turn_internal.h"
 #include "worker/tools/grants.h"
 #include "common/alloc.h"

@@ -57,6 +57,7 @@ struct turn {
 	int64_t requests;     /* model requests made */
 	int empty_answers;    /* in a row */
 	int unusable_calls;   /* answers in a row whose calls could not be used */
+	bool continued;	      /* an answer that a dead process began is being gone on with */
 	bool silent_user;     /* a question had no answer: no further one waits */
 	size_t unsaved;	      /* bytes shown since the last save */
 	/* Saves of the running answer: one is on since then (0 = none); the next one may start
@@ -98,6 +99,9 @@ void turn_free(struct turn *turn);
 /* turn_saved.c */
 /* The user is told once when the store stops saving. */
 void turn_tell_saving(struct agent *agent, const char *error);
+/* Saves an answer, or as much as there is of it; `saved` calls turn_on_saved(). */
+void turn_save_answer(
+    struct turn *turn, struct json_object *message, bool partial, store_saved saved, void *arg);
 /* For store verbs that nothing waits for; the argument is the agent. */
 void turn_on_saved(const char *error, void *arg);
 

@@ -5,6 +5,7 @@
 #include <config.h>
 
 #include "worker/agent/turn_recover.h"
+#include "worker/agent/call_text.h"
 #include "worker/agent/display.h"
 #include "common/alloc.h"
 
@@ -15,9 +16,6 @@
 static const char go_on[] =
     "Your answer was cut off. Continue exactly where it stopped: do not "
     "repeat anything of it and do not mention the interruption.";
-static const char unknown_outcome[] =
-    "The outcome is unknown: the process died while this call ran. It may have had its effect. "
-    "Check that before you do it again.";
 
 static bool
 has_role(struct json_object *message, const char *role)
@@ -49,8 +47,8 @@ keep_partial(struct turn *turn, struct json_object *partial, const char *text, s
 		conversation_truncate(
 		    agent->conversation, conversation_length(agent->conversation) - 1);
 	conversation_append(agent->conversation, answer);
-	agent->output.saving(agent->output.arg);
-	store_append_assistant(agent->store, answer, turn_on_saved, agent);
+	turn_save_answer(turn, answer, false, turn_on_saved, agent);
+	turn->continued = true;
 	json_object_put(answer);
 	buffer_free(&whole);
 	user = conversation_user(json_new_text(go_on));
@@ -97,7 +95,7 @@ close_card(struct turn *turn, struct json_object *answer, const char *id)
 	bool unknown = strcmp(json_member_text(answer, "_effect", ""), "unknown") == 0;
 
 	output->lost_card(id, unknown || json_member_boolean(display, "failed", false),
-	    unknown ? unknown_outcome : "Done. (The process that ran it has died since.)",
+	    unknown ? call_text_unknown : "Done. (The process that ran it has died since.)",
 	    output->arg);
 }
 
@@ -105,21 +103,15 @@ static void
 answer_unknown(struct turn *turn, const char *id, const char *name)
 {
 	struct agent *agent = turn->agent;
-	struct json_object *result = json_object_new_object(), *message;
-	const char *text;
-	size_t length;
+	struct json_object *message = call_text_unknown_result(id, name);
 
-	json_set_text(result, "error", unknown_outcome);
-	text = json_text(result, &length);
-	message = conversation_tool(id, name, text, length);
 	json_set_text(message, "_effect", "unknown");
-	display_failed_call(message, name, unknown_outcome);
+	display_failed_call(message, name, call_text_unknown);
 	conversation_append(agent->conversation, message);
 	agent->output.saving(agent->output.arg);
 	store_call_result(agent->store, message, turn_on_saved, agent);
-	agent->output.lost_card(id, true, unknown_outcome, agent->output.arg);
+	agent->output.lost_card(id, true, call_text_unknown, agent->output.arg);
 	json_object_put(message);
-	json_object_put(result);
 }
 
 /* Calls without a result: those that were started are answered, the others make a batch. */
@@ -156,6 +148,38 @@ take_calls(struct turn *turn, size_t index, struct json_object *open)
 	free(calls);
 	free(ids);
 	return next;
+}
+
+uint64_t
+turn_recover_texts(struct agent *agent)
+{
+	struct json_object *messages = conversation_messages(agent->conversation), *message;
+	size_t i = conversation_length(agent->conversation);
+
+	while (i-- > 0) {
+		message = json_object_array_get_idx(messages, i);
+		if (has_role(message, "assistant"))
+			return display_texts(message);
+		if (has_role(message, "user") &&
+		    !json_member_boolean(
+			json_member_object(message, DISPLAY_MEMBER), "hidden", false))
+			break;
+	}
+	return 0;
+}
+
+bool
+turn_recover_has_prompt(struct agent *agent, struct json_object *prompt)
+{
+	struct json_object *messages = conversation_messages(agent->conversation), *last;
+	size_t count = conversation_length(agent->conversation);
+
+	last = count > 0 ? json_object_array_get_idx(messages, count - 1) : NULL;
+	return has_role(last, "user") &&
+	       json_object_equal(
+		   json_member(last, "content"), json_member(prompt, "content")) &&
+	       json_object_equal(
+		   json_member(last, DISPLAY_MEMBER), json_member(prompt, DISPLAY_MEMBER));
 }
 
 enum recover_next

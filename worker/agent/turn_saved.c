@@ -4,6 +4,7 @@
  */
 #include <config.h>
 
+#include "worker/agent/display.h"
 #include "worker/agent/turn_internal.h"
 #include "common/alloc.h"
 #include "common/log.h"
@@ -35,4 +36,17 @@ turn_on_saved(const char *error, void *arg)
 		log_warning("store", "an answer could not be saved: %s", error);
 	turn_tell_saving(agent, error);
 	agent->output.saved(error == NULL, agent->output.arg);
+}
+
+void
+turn_save_answer(
+    struct turn *turn, struct json_object *message, bool partial, store_saved saved, void *arg)
+{
+	struct agent *agent = turn->agent;
+
+	display_mark_texts(message, agent->output.saving(agent->output.arg));
+	if (partial)
+		store_save_partial(agent->store, message, saved, arg);
+	else
+		store_append_assistant(agent->store, message, saved, arg);
 }

@@ -7,6 +7,7 @@
 
 #include "worker/agent/display.h"
 #include "worker/agent/turn_internal.h"
+#include "common/alloc.h"
 #include "common/monotonic.h"
 #include "common/utf8.h"
 
@@ -98,6 +99,7 @@ turn_text_add(struct turn *turn, enum output_voice voice, const char *bytes, siz
 	text->shown = true;
 	buffer_append(voice == OUTPUT_TEXT ? &text->answer : &text->thought, bytes, length);
 	buffer_append(&text->waiting, bytes, length);
+	xrequire(!text->answer.failed && !text->thought.failed && !text->waiting.failed);
 	if (text->waiting.length >= 2 * PIECE_MAX)
 		pass_on(turn);
 	else

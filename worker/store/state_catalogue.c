@@ -15,7 +15,9 @@
 #include <string.h>
 
 struct catalogue_job {
-	char *session, *id, *cwd, *cursor, *text, *holder;
+	char *session, *id, *cwd, *cursor, *holder;
+	struct json_object *texts; /* of a tail, from number `first` on */
+	int64_t first;
 	struct json_object *result;
 	state_catalogue_done done;
 	void *arg;
@@ -49,7 +51,7 @@ job_done(int code, const char *error, void *arg)
 	free(job->id);
 	free(job->cwd);
 	free(job->cursor);
-	free(job->text);
+	json_object_put(job->texts);
 	free(job->holder);
 	free(job);
 }
@@ -128,8 +130,7 @@ run_tail(struct state *state, void *arg, struct buffer *error)
 		return STATE_REFUSED;
 	}
 	if (code == SQLITE_OK)
-		code = state_messages_commit_tail(
-		    state, job->session, job->text, strlen(job->text));
+		code = state_messages_commit_tail(state, job->session, job->texts, job->first);
 	if (code == SQLITE_OK)
 		code = state_lease_clear(state, job->session);
 	return code;
@@ -168,12 +169,13 @@ state_catalogue_delete(
 }
 
 void
-state_catalogue_tail(struct state_queue *queue, const char *session, const char *text,
-    size_t length, state_catalogue_done done, void *arg)
+state_catalogue_tail(struct state_queue *queue, const char *session, struct json_object *texts,
+    int64_t first, state_catalogue_done done, void *arg)
 {
 	struct catalogue_job *job = new_job(session, done, arg);
 
 	job->holder = state_lease_holder();
-	job->text = xstrndup(text, length);
+	job->texts = json_object_get(texts);
+	job->first = first;
 	state_queue_write(queue, STATE_PATIENCE_MESSAGES, run_tail, job_done, job);
 }

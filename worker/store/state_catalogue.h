@@ -27,9 +27,9 @@ void state_catalogue_fork(struct state_queue *queue, const char *source, const c
     const char *cwd, state_catalogue_done done, void *arg);
 void state_catalogue_delete(
     struct state_queue *queue, const char *session, state_catalogue_done done, void *arg);
-/* Commits what the user saw of an answer beyond what its worker saved; the worker is dead and
- * its lease goes. */
-void state_catalogue_tail(struct state_queue *queue, const char *session, const char *text,
-    size_t length, state_catalogue_done done, void *arg);
+/* Commits what the user saw of an answer beyond what its worker saved, as
+ * state_messages_commit_tail() does; the worker is dead and its lease goes. */
+void state_catalogue_tail(struct state_queue *queue, const char *session,
+    struct json_object *texts, int64_t first, state_catalogue_done done, void *arg);
 
 #endif

@@ -172,51 +172,98 @@ state_messages_started(
 	    "tit", session, after, call_id));
 }
 
-int
-state_messages_call_name(
-    struct state *state, const char *session, const char *call_id, int64_t after, char **name)
-{
-	*name = NULL;
-	return found(state_sql_text(state->db, name,
-	    "SELECT json_extract(call.value, '$.function.name') FROM messages AS m, "
-	    "json_each(CASE WHEN json_valid(m.tool_calls) THEN m.tool_calls ELSE '[]' END) AS "
-	    "call WHERE m.session_id = ? AND m.id > ? AND m.active = 1 AND "
-	    "m.role = 'assistant' AND m.tool_calls IS NOT NULL AND "
-	    "json_extract(call.value, '$.id') = ? ORDER BY m.id DESC LIMIT 1",
-	    "tit", session, after, call_id));
-}
-
 /* The row keeps what else it has; only the text grows and the mark goes. */
 static int
-finish_partial(struct state *state, int64_t id, const char *text)
+finish_partial(struct state *state, const char *session, int64_t id, const char *text)
 {
-	return state_sql_run(state->db,
+	int code = state_sql_run(state->db,
 	    "UPDATE messages SET content = coalesce(content, '') || ?2, display_metadata = "
 	    "nullif(json_remove(display_metadata, '$.partial'), '{}') WHERE id = ?1",
 	    "it", id, text);
+
+	return code == SQLITE_OK ? count_row(state, session, 0, 0, state_sql_now()) : code;
 }
 
 int
-state_messages_commit_tail(
-    struct state *state, const char *session, const char *text, size_t length)
+state_messages_end_partial(struct state *state, const char *session)
 {
-	struct json_object *content = json_new_bytes(text, length), *message;
-	double stamp = 0;
 	int64_t id;
 	bool partial;
 	int code = state_messages_last(state, session, &id, &partial);
 
-	if (code == SQLITE_OK && partial) {
-		code = finish_partial(state, id, json_object_get_string(content));
-		if (code == SQLITE_OK)
-			code = count_row(state, session, 0, 0, state_sql_now());
-	} else if (code == SQLITE_OK && length > 0) {
-		message = json_object_new_object();
-		json_set_text(message, "role", "assistant");
-		json_set(message, "content", json_object_get(content));
-		code = state_messages_append(state, session, message, 0, &stamp, &id);
-		json_object_put(message);
+	if (code == SQLITE_OK && partial)
+		code = finish_partial(state, session, id, "");
+	return code;
+}
+
+/* How many pieces of the turn's text its last answer accounts for. What a successor was told in
+ * the user's name begins no turn. */
+static int
+count_saved_texts(struct state *state, const char *session, int64_t *count)
+{
+	*count = 0;
+	return found(state_sql_integer(state->db, count,
+	    "SELECT CASE WHEN role = 'assistant' AND json_valid(display_metadata) THEN "
+	    "coalesce(json_extract(display_metadata, '$.texts'), 0) ELSE 0 END FROM messages "
+	    "WHERE session_id = ? AND active = 1 AND (role = 'assistant' OR role = 'user' AND "
+	    "NOT "
+	    "CASE WHEN json_valid(display_metadata) THEN "
+	    "coalesce(json_extract(display_metadata, '$.hidden'), 0) ELSE 0 END) "
+	    "ORDER BY id DESC LIMIT 1",
+	    "t", session));
+}
+
+/* The pieces from number `from` on. */
+static struct json_object *
+join_texts(struct json_object *texts, int64_t from)
+{
+	size_t count = json_object_array_length(texts), i;
+	struct buffer joined = BUFFER_EMPTY;
+	struct json_object *text;
+
+	for (i = from > 0 ? (size_t)from : 0; i < count; i++) {
+		text = json_object_array_get_idx(texts, i);
+		buffer_append(&joined, json_object_get_string(text),
+		    (size_t)json_object_get_string_len(text));
 	}
+	text = json_new_bytes(buffer_text(&joined), joined.length);
+	buffer_free(&joined);
+	return text;
+}
+
+static int
+append_text(struct state *state, const char *session, struct json_object *content)
+{
+	struct json_object *message = json_object_new_object();
+	double stamp = 0;
+	int64_t id;
+	int code;
+
+	json_set_text(message, "role", "assistant");
+	json_set(message, "content", json_object_get(content));
+	code = state_messages_append(state, session, message, 0, &stamp, &id);
+	json_object_put(message);
+	return code;
+}
+
+int
+state_messages_commit_tail(
+    struct state *state, const char *session, struct json_object *texts, int64_t first)
+{
+	struct json_object *content;
+	int64_t id, saved = 0;
+	bool partial;
+	int code = state_messages_last(state, session, &id, &partial);
+
+	if (code == SQLITE_OK)
+		code = count_saved_texts(state, session, &saved);
+	if (code != SQLITE_OK)
+		return code;
+	content = join_texts(texts, saved - first);
+	if (partial)
+		code = finish_partial(state, session, id, json_object_get_string(content));
+	else if (json_object_get_string_len(content) > 0)
+		code = append_text(state, session, content);
 	json_object_put(content);
 	return code;
 }

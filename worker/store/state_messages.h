@@ -34,14 +34,13 @@ int state_messages_last_user(struct state *state, const char *session, int64_t *
 /* The row of a started call without a result, after row `after`; 0 when there is none. */
 int state_messages_started(
     struct state *state, const char *session, const char *call_id, int64_t after, int64_t *id);
-/* The name of the tool in the call that an answer after row `after` made; NULL when no answer
- * has it. The caller frees it. */
-int state_messages_call_name(
-    struct state *state, const char *session, const char *call_id, int64_t after, char **name);
-/* Adds to what was saved of an unfinished answer, or makes it when nothing was, and takes the
- * mark away: what the user saw when no worker is left to save it. */
+/* Takes the mark from an unfinished answer, if there is one: it stays as it is. */
+int state_messages_end_partial(struct state *state, const char *session);
+/* What the user saw when no worker is left to save it: `texts`, an array, are the pieces of the
+ * turn's text from number `first` on. Those that the last answer accounts for are left out; the
+ * rest is added to an unfinished answer, which then counts as finished, or becomes one. */
 int state_messages_commit_tail(
-    struct state *state, const char *session, const char *text, size_t length);
+    struct state *state, const char *session, struct json_object *texts, int64_t first);
 
 /* The rows in use, in their order (results of one answer in the order of its calls), as an
  * array that the caller owns. What cannot be read is left out with a line in the log. */

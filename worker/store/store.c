@@ -27,9 +27,10 @@ store_append_assistant(
 }
 
 void
-store_call_started(struct store *store, const char *call_id, store_saved saved, void *arg)
+store_call_started(
+    struct store *store, struct json_object *message, store_saved saved, void *arg)
 {
-	store->backend->call_started(store, call_id, saved, arg);
+	store->backend->call_started(store, message, saved, arg);
 }
 
 void

@@ -23,8 +23,9 @@ struct store_backend {
 	    struct store *store, struct json_object *message, store_saved saved, void *arg);
 	void (*append_assistant)(
 	    struct store *store, struct json_object *message, store_saved saved, void *arg);
+	/* `message`: the result as long as nobody knows the true one. */
 	void (*call_started)(
-	    struct store *store, const char *call_id, store_saved saved, void *arg);
+	    struct store *store, struct json_object *message, store_saved saved, void *arg);
 	void (*call_result)(
 	    struct store *store, struct json_object *message, store_saved saved, void *arg);
 	/* The assistant's text so far; replaces an earlier partial of the same turn. */
@@ -46,7 +47,8 @@ void store_append_user(
     struct store *store, struct json_object *message, store_saved saved, void *arg);
 void store_append_assistant(
     struct store *store, struct json_object *message, store_saved saved, void *arg);
-void store_call_started(struct store *store, const char *call_id, store_saved saved, void *arg);
+void store_call_started(
+    struct store *store, struct json_object *message, store_saved saved, void *arg);
 void store_call_result(
     struct store *store, struct json_object *message, store_saved saved, void *arg);
 void store_save_partial(

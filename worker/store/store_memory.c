@@ -51,9 +51,11 @@ append(struct store *store, struct json_object *message, store_saved saved, void
 }
 
 static void
-memory_call_started(struct store *store, const char *call_id, store_saved saved, void *arg)
+memory_call_started(
+    struct store *store, struct json_object *message, store_saved saved, void *arg)
 {
-	json_object_array_add(memory(store)->started, json_new_text(call_id));
+	json_object_array_add(memory(store)->started,
+	    json_new_text(json_member_text(message, "tool_call_id", "")));
 	saved(NULL, arg);
 }
 

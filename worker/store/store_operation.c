@@ -12,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNKNOWN_RESULT                                                                         \
-	"{\"error\": \"The outcome of this call is unknown: it had started when the "          \
-	"program "                                                                             \
-	"ended. It may have had its effect. Verify that before you do it again.\"}"
-
 struct run {
 	struct state *state;
 	const struct store_session_info *info;
@@ -197,32 +192,19 @@ run_answer(struct run *run)
 	return code;
 }
 
+/* The true result takes the place of this one. */
 static int
 run_started(struct run *run)
 {
-	struct json_object *message;
-	char *name = NULL;
+	struct json_object *message = run->operation->message;
 	int64_t id = 0;
 	int code = look_for_partial(run);
 
 	if (code == SQLITE_OK)
 		code = state_messages_started(run->state, run->info->session_id,
-		    run->operation->call_id, run->place->turn_row, &id);
-	if (code != SQLITE_OK || id != 0)
-		return code;
-	code = state_messages_call_name(run->state, run->info->session_id,
-	    run->operation->call_id, run->place->turn_row, &name);
-	if (code != SQLITE_OK)
-		return code;
-	message = json_object_new_object();
-	json_set_text(message, "role", "tool");
-	json_set_text(message, "tool_call_id", run->operation->call_id);
-	if (name != NULL)
-		json_set_text(message, "name", name);
-	json_set_text(message, "content", UNKNOWN_RESULT);
-	code = append(run, message, STATE_UNKNOWN, &id);
-	json_object_put(message);
-	free(name);
+		    json_member_text(message, "tool_call_id", ""), run->place->turn_row, &id);
+	if (code == SQLITE_OK && id == 0)
+		code = append(run, message, STATE_UNKNOWN, &id);
 	return code;
 }
 
@@ -265,7 +247,7 @@ run_turn_end(struct run *run)
 	int code = SQLITE_OK;
 
 	if (run->place->partial != 0)
-		code = state_messages_commit_tail(run->state, run->info->session_id, "", 0);
+		code = state_messages_end_partial(run->state, run->info->session_id);
 	run->place->partial = 0;
 	if (code == SQLITE_OK)
 		code = state_lease_drop(run->state, run->info->session_id, run->holder);

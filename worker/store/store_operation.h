@@ -27,7 +27,6 @@ enum store_operation_kind {
 struct store_operation {
 	enum store_operation_kind kind;
 	struct json_object *message; /* NULL where the kind has none */
-	const char *call_id;	     /* STORE_STARTED */
 };
 
 /* Where the session stands in the database, as of the last commit. */

@@ -32,20 +32,13 @@ sqlite(struct store *store)
 }
 
 static void
-operation_clear(struct store_operation *operation)
-{
-	json_object_put(operation->message);
-	free((void *)(uintptr_t)operation->call_id);
-}
-
-static void
 drop_left_over(struct store_sqlite *self)
 {
 	struct kept_operation *kept;
 
 	while ((kept = TAILQ_FIRST(&self->left_over)) != NULL) {
 		TAILQ_REMOVE(&self->left_over, kept, entry);
-		operation_clear(&kept->operation);
+		json_object_put(kept->operation.message);
 		free(kept);
 	}
 }
@@ -137,7 +130,7 @@ verb_done(int code, const char *error, void *arg)
 	}
 	if (job->saved != NULL && !self->closing)
 		job->saved(error, job->arg);
-	operation_clear(&job->operation);
+	json_object_put(job->operation.message);
 	free(job);
 }
 
@@ -149,14 +142,13 @@ keeps(const struct store *store)
 
 static void
 add_verb(struct store *store, enum store_operation_kind kind, struct json_object *message,
-    const char *call_id, store_saved saved, void *arg)
+    store_saved saved, void *arg)
 {
 	struct verb_job *job = xcalloc(1, sizeof *job);
 
 	job->self = sqlite(store);
 	job->operation.kind = kind;
 	job->operation.message = json_object_get(message);
-	job->operation.call_id = call_id != NULL ? xstrdup(call_id) : NULL;
 	job->saved = saved;
 	job->arg = arg;
 	state_queue_write(job->self->queue,
@@ -177,40 +169,40 @@ static void
 append_user(struct store *store, struct json_object *message, store_saved saved, void *arg)
 {
 	start_renewing(store);
-	add_verb(store, STORE_USER, message, NULL, saved, arg);
+	add_verb(store, STORE_USER, message, saved, arg);
 }
 
 static void
 append_assistant(struct store *store, struct json_object *message, store_saved saved, void *arg)
 {
 	start_renewing(store);
-	add_verb(store, STORE_ASSISTANT, message, NULL, saved, arg);
+	add_verb(store, STORE_ASSISTANT, message, saved, arg);
 }
 
 static void
-call_started(struct store *store, const char *call_id, store_saved saved, void *arg)
+call_started(struct store *store, struct json_object *message, store_saved saved, void *arg)
 {
 	start_renewing(store);
-	add_verb(store, STORE_STARTED, NULL, call_id, saved, arg);
+	add_verb(store, STORE_STARTED, message, saved, arg);
 }
 
 static void
 call_result(struct store *store, struct json_object *message, store_saved saved, void *arg)
 {
-	add_verb(store, STORE_RESULT, message, NULL, saved, arg);
+	add_verb(store, STORE_RESULT, message, saved, arg);
 }
 
 static void
 save_partial(struct store *store, struct json_object *message, store_saved saved, void *arg)
 {
 	start_renewing(store);
-	add_verb(store, STORE_PARTIAL, message, NULL, saved, arg);
+	add_verb(store, STORE_PARTIAL, message, saved, arg);
 }
 
 static void
 drop_exchange(struct store *store, store_saved saved, void *arg)
 {
-	add_verb(store, STORE_DROP, NULL, NULL, saved, arg);
+	add_verb(store, STORE_DROP, NULL, saved, arg);
 }
 
 /* How a turn ended is seen from its rows. */
@@ -219,7 +211,7 @@ end_turn(struct store *store, const char *reason, store_saved saved, void *arg)
 {
 	(void)reason;
 	event_del(sqlite(store)->renew);
-	add_verb(store, STORE_TURN_END, NULL, NULL, saved, arg);
+	add_verb(store, STORE_TURN_END, NULL, saved, arg);
 }
 
 static int
@@ -246,7 +238,7 @@ size_t
 store_sqlite_finish(struct store *store, int64_t milliseconds)
 {
 	if (!TAILQ_EMPTY(&sqlite(store)->left_over))
-		add_verb(store, STORE_NOTHING, NULL, NULL, NULL, NULL);
+		add_verb(store, STORE_NOTHING, NULL, NULL, NULL);
 	return state_queue_finish(sqlite(store)->queue, milliseconds);
 }
 
