@@ -8,9 +8,14 @@ import os
 GROUP = ("the guard finds only the command's process group: what called setsid() or setpgid() outlives "
          "a stop, a time limit and the end of the agent")
 LOOK = "nothing hides the descriptors of a process from others of the same user (PR_SET_DUMPABLE)"
+ZOMBIE = ("the guard sees a process group live until whoever inherited its members has reaped them, which is not "
+          "init here")
+ORPHAN = "a worker whose loop is out of reach does not learn that its parent is gone (PR_SET_PDEATHSIG)"
 LEAKS = "LeakSanitizer has to look into its own process, so others of the same user can, too"
 
 PORTABLE = {
+    "fault/test_crash.py:Supervisor.test_stuck_worker_goes": ORPHAN,
+    "functional/test_idle.py:NotIdle.test_command_that_still_runs": ZOMBIE,
     "functional/test_terminal.py:Background.test_child_in_its_own_session": GROUP,
     "functional/test_terminal.py:Stop.test_cancel_of_other_sessions": GROUP,
     "functional/test_terminal.py:Stop.test_time_limit_of_other_sessions": GROUP,
