@@ -26,7 +26,7 @@ additional_directories(const struct worker *worker)
 void
 session_describe(const struct worker *worker, struct store_session_info *info)
 {
-	const struct runtime *runtime = &worker->agent.runtime;
+	const struct runtime *runtime = &worker->agent.chosen;
 
 	memset(info, 0, sizeof *info);
 	info->session_id = worker->session_id;

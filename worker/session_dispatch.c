@@ -221,7 +221,7 @@ change_mode(struct worker *worker, enum session_mode mode)
 	encode_v1_mode(&line, mode);
 	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
 	buffer_clear(&line);
-	encode_v1_options(&line, mode, worker->agent.runtime.model);
+	encode_v1_options(&line, mode, worker->agent.chosen.model);
 	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
 	buffer_free(&line);
 	session_tell_state(worker);
@@ -254,7 +254,7 @@ set_model(struct worker *worker, uint32_t request, struct json_object *params)
 {
 	const char *id = json_member_text(params, "modelId", "");
 
-	if (strcmp(id, worker->agent.runtime.model) != 0) {
+	if (strcmp(id, worker->agent.chosen.model) != 0) {
 		refuse(worker, request, INVALID_PARAMS, "Unknown model", id, "modelId");
 		return;
 	}
@@ -275,11 +275,11 @@ set_config_option(struct worker *worker, uint32_t request, struct json_object *p
 		return;
 	}
 	if (strcmp(id, "mode") == 0 ? !session_mode_parse(value, &mode)
-				    : strcmp(value, agent->runtime.model) != 0) {
+				    : strcmp(value, agent->chosen.model) != 0) {
 		refuse(worker, request, INVALID_PARAMS, "Unknown value", value, "value");
 		return;
 	}
-	encode_v1_options_result(&line, mode, agent->runtime.model);
+	encode_v1_options_result(&line, mode, agent->chosen.model);
 	link_send(worker->link, TO_SUPERVISOR_RESPONSE, request, 0, line.data, line.length);
 	buffer_free(&line);
 	if (strcmp(id, "mode") == 0)

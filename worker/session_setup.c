@@ -9,6 +9,7 @@
 #include "worker/acp/encode_v1.h"
 #include "worker/acp/permission.h"
 #include "worker/acp/turn_output.h"
+#include "worker/agent/agent_model.h"
 #include "worker/agent/request.h"
 #include "worker/agent/slash_commands.h"
 #include "worker/program_path.h"
@@ -97,19 +98,33 @@ take_roots(struct worker *worker, struct json_object *params)
 	return 0;
 }
 
+static enum reasoning_echo
+reasoning_echo(const struct configuration *configuration)
+{
+	static const char path[] = "model.reasoning_echo";
+
+	if (configuration_value(configuration, path) == NULL)
+		return REASONING_ECHO_DEFAULT;
+	return configuration_boolean(configuration, path, false) ? REASONING_ECHO_ON
+								 : REASONING_ECHO_OFF;
+}
+
 static int
 take_runtime(struct worker *worker, struct json_object *options)
 {
 	struct buffer error = BUFFER_EMPTY;
+	struct runtime runtime = {0};
 	int status = 0;
 
+	worker->agent.reasoning_echo = reasoning_echo(worker->configuration);
 	if (json_member_boolean(options, "rehearsal", false))
 		runtime_rehearsal(json_member_string(options, "script"),
-		    json_member_boolean(options, "faults", false), &worker->agent.runtime);
-	else if (runtime_resolve(
-		     worker->configuration, NULL, NULL, &worker->agent.runtime, &error) == -1)
+		    json_member_boolean(options, "faults", false), &runtime);
+	else if (runtime_resolve(worker->configuration, NULL, NULL, &runtime, &error) == -1)
 		status = fail(worker, AUTH_REQUIRED, "No usable model provider is configured",
 		    buffer_text(&error), NULL);
+	if (status == 0)
+		agent_choose_model(&worker->agent, &runtime);
 	buffer_free(&error);
 	return status;
 }
@@ -185,24 +200,6 @@ make_tools(struct worker *worker)
 	tools->memory = make_memory(worker->configuration);
 }
 
-/* What the configuration says about earlier thoughts, else what the provider wants. */
-static enum request_reasoning
-reasoning(const struct worker *worker)
-{
-	static const char path[] = "model.reasoning_echo";
-	const struct runtime *runtime = &worker->agent.runtime;
-	enum request_reasoning normal =
-	    request_reasoning_default(runtime->provider, runtime->api_mode);
-
-	if (configuration_value(worker->configuration, path) == NULL)
-		return normal;
-	if (!configuration_boolean(worker->configuration, path, false))
-		return REQUEST_REASONING_NONE;
-	return normal == REQUEST_REASONING_BLOCKS || normal == REQUEST_REASONING_ITEMS
-		   ? normal
-		   : REQUEST_REASONING_ALL;
-}
-
 /* 0 waits for ever, and nothing else does. */
 static int64_t
 approval_ms(const struct configuration *configuration)
@@ -222,8 +219,6 @@ make_agent(struct worker *worker, int64_t starts)
 
 	agent->base = worker->base;
 	agent->conversation = conversation_new((unsigned)starts);
-	agent->images = true;
-	agent->reasoning = reasoning(worker);
 	agent->limits.requests =
 	    configuration_integer(worker->configuration, "agent.max_turns", 90);
 	if (agent->limits.requests < 1)
@@ -267,7 +262,7 @@ tell_ready(struct worker *worker)
 	struct agent *agent = &worker->agent;
 
 	put_commands(&line);
-	encode_v1_session(&line, agent->tools.mode, agent->runtime.model);
+	encode_v1_session(&line, agent->tools.mode, agent->chosen.model);
 	link_send(worker->link, TO_SUPERVISOR_READY, 0, 0, line.data, line.length);
 	buffer_clear(&line);
 	if (worker->opening != SESSION_OPEN_REVIVE) { /* else the client has them */
@@ -308,10 +303,9 @@ plain_input(const struct model_usage *usage)
 
 /* One request to the model is counted in the session's row. */
 static void
-on_usage(const struct model_usage *usage, void *arg)
+on_usage(const struct model_usage *usage, const struct runtime *runtime, void *arg)
 {
 	struct worker *worker = arg;
-	const struct runtime *runtime = &worker->agent.runtime;
 	struct store_usage row = {.model = runtime->model,
 	    .provider = runtime->provider,
 	    .base_url = runtime->base_url,
@@ -433,7 +427,7 @@ session_tear_down(struct worker *worker)
 	conversation_free(agent->conversation);
 	store_free(agent->store);
 	json_object_put(agent->tool_list);
-	runtime_clear(&agent->runtime);
+	agent_clear_models(agent);
 	free(agent->system_prompt);
 	buffer_free(&worker->notes);
 	for (i = 0; worker->roots != NULL && worker->roots[i] != NULL; i++)

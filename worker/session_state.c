@@ -7,6 +7,7 @@
 #include <config.h>
 
 #include "worker/worker.h"
+#include "worker/agent/agent_model.h"
 #include "worker/allow_list.h"
 #include "worker/store/state_queue.h"
 #include "worker/supervisor_link.h"
@@ -80,8 +81,8 @@ carry(const struct worker *worker)
 	json_set(carried, "shell", shell);
 	json_set(carried, "grants", grants_describe(agent->tools.grants));
 	json_set(carried, "files", file_stamps_describe(agent->tools.stamps));
-	json_set_text(carried, "provider", agent->runtime.provider);
-	json_set_text(carried, "model", agent->runtime.model);
+	json_set_text(carried, "provider", agent->chosen.provider);
+	json_set_text(carried, "model", agent->chosen.model);
 	json_set_integer(carried, "inputTokens", agent->input_tokens);
 	json_set_integer(carried, "outputTokens", agent->output_tokens);
 	json_set_integer(carried, "contextTokens", agent->context_tokens);
@@ -130,17 +131,16 @@ session_retire(struct worker *worker)
 static void
 keep_model(struct worker *worker, struct json_object *carried)
 {
-	struct runtime *runtime = &worker->agent.runtime, other;
+	const struct runtime *runtime = &worker->agent.chosen;
+	struct runtime other;
 	const char *model = json_member_text(carried, "model", "");
 	struct buffer error = BUFFER_EMPTY;
 
 	if (strcmp(model, runtime->model) == 0 ||
 	    strcmp(json_member_text(carried, "provider", ""), runtime->provider) != 0)
 		return;
-	if (runtime_resolve(worker->configuration, NULL, model, &other, &error) == 0) {
-		runtime_clear(runtime);
-		*runtime = other;
-	}
+	if (runtime_resolve(worker->configuration, NULL, model, &other, &error) == 0)
+		agent_choose_model(&worker->agent, &other);
 	buffer_free(&error);
 }
 

@@ -148,7 +148,7 @@ ask(struct worker *worker, const char *prompt)
 		configuration, "auxiliary.title_generation.instructions", ""),
 	    .timeout_ms = timeout_ms(configuration)};
 
-	if (runtime_resolve_task(TITLE_CALL_TASK, &worker->agent.runtime, &runtime, &error) ==
+	if (runtime_resolve_task(TITLE_CALL_TASK, &worker->agent.chosen, &runtime, &error) ==
 	    -1) {
 		log_warning("title", "no title is made: %s", buffer_text(&error));
 		worker->title_derived = false;

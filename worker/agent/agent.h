@@ -22,9 +22,13 @@ struct agent_limits {
 	int64_t result_characters; /* of one tool result (as in Hermes: 100,000) */
 };
 
+/* Whether a model gets its earlier thoughts back (model.reasoning_echo). */
+enum reasoning_echo { REASONING_ECHO_DEFAULT, REASONING_ECHO_OFF, REASONING_ECHO_ON };
+
 struct agent {
 	struct event_base *base;
-	struct runtime runtime;
+	struct runtime chosen;	/* the session's model; changed by agent_model.h only */
+	struct runtime runtime; /* the one that is used now */
 	struct conversation *conversation;
 	struct store *store;
 	struct tool_context tools;
@@ -32,14 +36,16 @@ struct agent {
 	struct output output;
 	char *system_prompt; /* built with the first turn */
 	struct json_object *tool_list;
+	enum reasoning_echo reasoning_echo;
 	bool images;			     /* the model takes pictures, as far as we know */
 	enum request_reasoning reasoning;    /* what is sent back of earlier thoughts */
 	struct turn *turn;		     /* the running one, NULL when idle */
 	bool unsaved;			     /* the user was told that nothing can be saved */
 	int64_t input_tokens, output_tokens; /* sums over the session */
 	int64_t context_tokens;		     /* of the last request and its answer */
-	/* One request to the model has ended; may be NULL. */
-	void (*on_usage)(const struct model_usage *usage, void *arg);
+	/* One request to `runtime` has ended; may be NULL. */
+	void (*on_usage)(
+	    const struct model_usage *usage, const struct runtime *runtime, void *arg);
 	/* A turn has ended, was saved and told; may be NULL. */
 	void (*on_turn_end)(const struct turn_end *end, void *arg);
 	void *on_arg;

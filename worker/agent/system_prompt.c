@@ -91,8 +91,7 @@ append_environment(const struct agent *agent, struct buffer *prompt)
 		buffer_printf(
 		    prompt, "- Home folder of the user: %s\n", agent->tools.user_home);
 	buffer_printf(prompt, "- The conversation began on %s\n", date);
-	buffer_printf(
-	    prompt, "- Model: %s by %s\n", agent->runtime.model, agent->runtime.label);
+	buffer_printf(prompt, "- Model: %s by %s\n", agent->chosen.model, agent->chosen.label);
 }
 
 char *

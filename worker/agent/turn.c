@@ -142,10 +142,10 @@ on_model_notice(const char *text, void *arg)
 }
 
 static void
-count_usage(struct agent *agent, const struct model_usage *usage)
+count_usage(struct agent *agent, const struct model_usage *usage, const struct runtime *runtime)
 {
 	if (agent->on_usage != NULL)
-		agent->on_usage(usage, agent->on_arg);
+		agent->on_usage(usage, runtime, agent->on_arg);
 	if (usage->input_tokens >= 0)
 		agent->input_tokens += usage->input_tokens;
 	if (usage->output_tokens >= 0)
@@ -168,7 +168,7 @@ on_model_finished(const struct model_answer *answer, void *arg)
 	turn->state = TURN_DECIDING;
 	event_del(turn->save_timer);
 	turn_text_flush(turn, true);
-	count_usage(turn->agent, &answer->usage);
+	count_usage(turn->agent, &answer->usage, model_call_runtime(call));
 	turn_answer(turn, answer);
 	model_call_free(call);
 }

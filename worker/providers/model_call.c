@@ -26,6 +26,7 @@ struct model_call {
 	const struct api_mode *mode; /* NULL when there is no such dialect */
 	void *state;		     /* of the mode; NULL before the first and between tries */
 	struct model_request request;
+	struct runtime runtime; /* its own: the agent may go over to another one */
 	char *session_id;
 	struct model_callbacks callbacks;
 	void *arg;
@@ -197,6 +198,8 @@ model_call_start(struct event_base *base, const struct model_request *request,
 
 	call->base = base;
 	call->request = *request;
+	runtime_copy(&call->runtime, request->runtime);
+	call->request.runtime = &call->runtime;
 	call->request.messages = json_object_get(request->messages);
 	call->request.tools = json_object_get(request->tools);
 	if (request->session_id != NULL)
@@ -212,6 +215,12 @@ model_call_start(struct event_base *base, const struct model_request *request,
 	else
 		event_active(call->timer, EV_TIMEOUT, 0);
 	return call;
+}
+
+const struct runtime *
+model_call_runtime(const struct model_call *call)
+{
+	return &call->runtime;
 }
 
 void
@@ -233,6 +242,7 @@ model_call_cancel(struct model_call *call)
 	else if (call->state != NULL)
 		call->mode->release(call->state);
 	event_free(call->timer);
+	runtime_clear(&call->runtime);
 	json_object_put(call->request.messages);
 	json_object_put(call->request.tools);
 	free(call->session_id);

@@ -82,7 +82,7 @@ struct model_callbacks {
 };
 
 struct model_request {
-	const struct runtime *runtime; /* where and as whom; borrowed until the end */
+	const struct runtime *runtime; /* where and as whom; copied */
 	struct json_object *messages;  /* array in the Chat Completions form, system first */
 	struct json_object *tools; /* array of {type:function, function:{…}}; may be NULL */
 	const char *session_id;
@@ -109,6 +109,8 @@ struct api_mode {
 struct model_call *model_call_start(struct event_base *base,
     const struct model_request *request, const struct model_callbacks *callbacks, void *arg);
 void model_call_pause(struct model_call *call, bool pause);
+/* The runtime that it was started with. */
+const struct runtime *model_call_runtime(const struct model_call *call);
 /* Ends the request without a callback and frees it. */
 void model_call_cancel(struct model_call *call);
 /* Frees it after finished(). */

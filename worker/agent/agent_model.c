@@ -1,0 +1,76 @@
+/*
+ * The agent's two runtimes, and what of its requests depends on the model: pictures, earlier
+ * thoughts. What was learned of one model (it takes no pictures) must not hold for the next.
+ */
+#include <config.h>
+
+#include "worker/agent/agent.h"
+#include "worker/agent/agent_model.h"
+
+#include <string.h>
+
+/* What the configuration says about earlier thoughts, else what the provider wants. */
+static enum request_reasoning
+reasoning_of(const struct agent *agent, const struct runtime *runtime)
+{
+	enum request_reasoning normal =
+	    request_reasoning_default(runtime->provider, runtime->api_mode);
+
+	switch (agent->reasoning_echo) {
+	case REASONING_ECHO_OFF:
+		return REQUEST_REASONING_NONE;
+	case REASONING_ECHO_ON:
+		/* These two are the only form in which their dialects take any. */
+		return normal == REQUEST_REASONING_BLOCKS || normal == REQUEST_REASONING_ITEMS
+			   ? normal
+			   : REQUEST_REASONING_ALL;
+	case REASONING_ECHO_DEFAULT:
+		break;
+	}
+	return normal;
+}
+
+static bool
+is_same_model(const struct runtime *one, const struct runtime *other)
+{
+	return one->provider != NULL && strcmp(one->provider, other->provider) == 0 &&
+	       strcmp(one->model, other->model) == 0 &&
+	       strcmp(one->base_url, other->base_url) == 0 &&
+	       strcmp(one->api_mode, other->api_mode) == 0;
+}
+
+void
+agent_use_model(struct agent *agent, const struct runtime *runtime)
+{
+	struct runtime copy;
+
+	if (!is_same_model(&agent->runtime, runtime)) {
+		agent->images = true;
+		agent->reasoning = reasoning_of(agent, runtime);
+	}
+	runtime_copy(&copy, runtime); /* may be the agent's own */
+	runtime_clear(&agent->runtime);
+	agent->runtime = copy;
+}
+
+void
+agent_use_chosen_model(struct agent *agent)
+{
+	agent_use_model(agent, &agent->chosen);
+}
+
+void
+agent_choose_model(struct agent *agent, struct runtime *runtime)
+{
+	runtime_clear(&agent->chosen);
+	agent->chosen = *runtime;
+	memset(runtime, 0, sizeof *runtime);
+	agent_use_chosen_model(agent);
+}
+
+void
+agent_clear_models(struct agent *agent)
+{
+	runtime_clear(&agent->runtime);
+	runtime_clear(&agent->chosen);
+}

@@ -1,0 +1,20 @@
+/*
+ * Which model an agent talks to: the one that its session has chosen, and the one that is used
+ * just now, which may be another while the chosen one does not answer.
+ */
+#ifndef HERMES_WORKER_AGENT_AGENT_MODEL_H
+#define HERMES_WORKER_AGENT_AGENT_MODEL_H
+
+struct agent;
+struct runtime;
+
+/* The session's model from the next request on (`runtime` is taken over and left empty). What
+ * runs goes on with the runtime that it was started with. */
+void agent_choose_model(struct agent *agent, struct runtime *runtime);
+/* Another one for the next requests (copied); the session's model stays what it is. */
+void agent_use_model(struct agent *agent, const struct runtime *runtime);
+/* Back to the session's model. */
+void agent_use_chosen_model(struct agent *agent);
+void agent_clear_models(struct agent *agent);
+
+#endif
