@@ -47,7 +47,7 @@ say(struct worker *worker, const char *text, size_t length)
 	const struct output *output = &worker->agent.output;
 
 	identifier_uuid(id);
-	output->text(OUTPUT_TEXT, id, text, length, output->arg);
+	output->say(OUTPUT_TEXT, id, text, length, output->arg);
 }
 
 static void
@@ -174,19 +174,6 @@ on_turn_cancel(struct worker *worker, const struct message *message)
 		turn_cancel(&worker->agent);
 }
 
-/* The turn that the command came in has just ended. */
-static void
-say_late(struct worker *worker, const struct buffer *reply)
-{
-	char id[IDENTIFIER_SIZE];
-	struct buffer line = BUFFER_EMPTY;
-
-	identifier_uuid(id);
-	encode_v1_chunk(&line, OUTPUT_TEXT, id, buffer_text(reply), reply->length);
-	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
-	buffer_free(&line);
-}
-
 static void
 on_command(struct worker *worker, const struct message *message)
 {
@@ -198,8 +185,8 @@ on_command(struct worker *worker, const struct message *message)
 		prompt_content_first_text(json_member(params, "prompt")), &reply)) {
 		if (worker->agent.turn != NULL)
 			turn_say(&worker->agent, buffer_text(&reply));
-		else
-			say_late(worker, &reply);
+		else /* it has just ended */
+			say(worker, buffer_text(&reply), reply.length);
 		link_send(worker->link, TO_SUPERVISOR_RESPONSE, message->request, 0, result,
 		    sizeof result - 1);
 	} else {

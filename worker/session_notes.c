@@ -53,7 +53,7 @@ tell_text(struct worker *worker)
 		return;
 	}
 	identifier_uuid(id);
-	output->text(OUTPUT_TEXT, id, worker->notes.data, worker->notes.length, output->arg);
+	output->say(OUTPUT_TEXT, id, worker->notes.data, worker->notes.length, output->arg);
 }
 
 void

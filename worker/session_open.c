@@ -6,9 +6,11 @@
 
 #include "worker/worker.h"
 #include "worker/acp/replay.h"
+#include "worker/agent/system_prompt.h"
 #include "worker/store/store_sqlite.h"
 #include "worker/supervisor_link.h"
 #include "worker/tools/todo.h"
+#include "common/alloc.h"
 #include "common/log.h"
 #include "common/wire.h"
 
@@ -73,9 +75,13 @@ restore_session(struct worker *worker, struct json_object *session)
 {
 	const char *mode = json_member_string(json_member_object(session, "config"), "mode");
 	const char *title = json_member_string(session, "title");
+	const char *prompt = json_member_string(session, "system_prompt");
+	struct agent *agent = &worker->agent;
 
 	if (mode != NULL && !worker->mode_given)
-		session_mode_parse(mode, &worker->agent.tools.mode);
+		session_mode_parse(mode, &agent->tools.mode);
+	if (agent->system_prompt == NULL && prompt != NULL && system_prompt_fits(agent, prompt))
+		agent->system_prompt = xstrdup(prompt);
 	/* The process that died may not have come to tell it. */
 	if (title != NULL && worker->opening == SESSION_OPEN_REVIVE && !worker->titled)
 		session_tell_title(worker, title);

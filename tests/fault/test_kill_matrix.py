@@ -45,8 +45,12 @@ class Rehearsal(CrashTest):
             with self.subTest(point=point, end=name):
                 session = agent.new_session(self.work)
                 before = len(self.lines("ran"))
+                # This session's and the spare; the one before may still be ending.
+                agent.until(lambda: len(self.session_workers(agent)) == 2)
+                first = self.oldest_worker(agent)
                 self.ended(agent, agent.prompt_start(session, "go"))
                 self.assertTrue(os.path.exists(mark))
+                agent.until(lambda: processes.stat(first) is None, what="the end of the first worker")
                 self.assert_durable(agent, session, "go", BEFORE + AFTER)
                 self.assertIn(len(self.lines("ran")) - before, (0, 1))
                 agent.call("session/close", {"sessionId": session})

@@ -11,6 +11,7 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import model_server as model
 import processes
 from acp import within
 from crash import CrashTest, Plan
@@ -85,6 +86,31 @@ class KillPoints(CrashTest):
         self.switch_to_wal()
         self.each_step(lambda step: [("I look. ", [append(f"e{step}")]), ("Done.", [])],
                        lambda step: self.assert_once(f"e{step}"), number=0)
+
+
+class Failing(CrashTest):
+    @within(120)
+    def test_each_step_of_a_failing_turn(self):
+        """the answer breaks off, each time: whoever goes on, the turn fails and never just ends"""
+        server = self.model()
+        server.respond = lambda request: model.say("usable") if "again" in request.texts()[-1] \
+            else model.Reply([model.delta("half of it"), model.CUT])
+        agent = self.preloaded()
+        for step in range(1, MOST):
+            name = f"fail{step}"
+            session = agent.new_session(self.work)
+            with self.subTest(step=step):
+                response = agent.prompt(session, f"go kill-at:{step}:9:{name};")
+                self.assertIn("error", response)
+                dead = self.died(name)
+                self.assert_usable(agent, session)
+                shown = agent.text(session)
+                self.assertEqual(self.stored_text(agent, session)[1], shown)
+            agent.call("session/close", {"sessionId": session})
+            if not dead:
+                self.assertGreater(step, 5)
+                return
+        self.fail("no end of steps")
 
 
 class Successor(CrashTest):

@@ -224,6 +224,9 @@ class Answers(AcpTest):
         self.assertIn("2 model requests", agent.text(session))
         server.script[:] = [model.say("next")]
         self.assertEqual(agent.turn(session), "end_turn")
+        again = self.reload(agent, session)
+        self.assertIn("2 model requests", again.text(session))
+        self.assertEqual(again.text(session), agent.text(session))
 
     def test_cut_answer_with_calls(self):
         """B45 b, acp 88: max_tokens; the text is kept, the calls are not run"""

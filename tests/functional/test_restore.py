@@ -86,6 +86,31 @@ class Options(RestoreTest):
         self.assertEqual(agent.permissions, [])
 
 
+class Prompt(RestoreTest):
+    """What a provider has cached of a conversation counts only while its beginning stays the same."""
+
+    def systems(self, server):
+        return [request.texts("system")[0] for request in server.requests]
+
+    def test_the_same_after_a_death_and_a_load(self):
+        """the project's notes have changed meanwhile: they are for the next session"""
+        self.stderr_is_quiet = False
+        self.put("AGENTS.md", "notes-1")
+        server, agent, session = self.start([model.HANG])
+        request = agent.prompt_start(session, "go")
+        server.wait_requests(1)
+        self.put("AGENTS.md", "notes-2")
+        self.kill_workers(agent)
+        self.assertEqual(agent.wait(request)["result"]["stopReason"], "end_turn")
+        again = self.reload(agent, session)
+        self.assertEqual(again.turn(session), "end_turn")
+        first, *others = self.systems(server)
+        self.assertIn("notes-1", first)
+        self.assertEqual(others, [first, first])
+        self.assertEqual(again.turn(again.new_session(self.work)), "end_turn")
+        self.assertIn("notes-2", self.systems(server)[-1])
+
+
 class Roots(RestoreTest):
     """The folders of additionalDirectories"""
 

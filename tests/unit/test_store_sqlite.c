@@ -111,7 +111,7 @@ started(const char *id)
 static void
 end(void)
 {
-	store_turn_end(store, "end_turn", saved, (void *)(uintptr_t) "e");
+	store_turn_end(store, false, saved, (void *)(uintptr_t) "e");
 }
 
 static const char *
@@ -392,6 +392,38 @@ test_left_over(void **state)
 	assert_string_equal(value("SELECT message_count FROM sessions"), "5");
 }
 
+/* Of an answer that could not be written the newest state counts, also when its turn fails. */
+static void
+test_left_over_partial(void **state)
+{
+	static const char *const texts[] = {"a", "ab"};
+	struct json_object *message;
+	char *thoughts = xcalloc(1, 200001);
+	size_t i;
+
+	(void)state;
+	memset(thoughts, 'x', 200000);
+	user("one");
+	run_loop();
+	limit_pages("PRAGMA max_page_count = 1");
+	for (i = 0; i < 2; i++) {
+		message = parsed_json("{\"role\": \"assistant\"}");
+		json_set_text(message, "content", texts[i]);
+		json_set_text(message, "reasoning", thoughts);
+		store_save_partial(store, message, saved, (void *)(uintptr_t) "p");
+		json_object_put(message);
+		run_loop();
+	}
+	free(thoughts);
+	store_turn_end(store, true, saved, (void *)(uintptr_t) "e");
+	run_loop();
+	assert_string_equal(rows(), "user:one");
+	limit_pages("PRAGMA max_page_count = 1000000");
+	user("two");
+	run_loop();
+	assert_string_equal(rows(), "user:one assistant:ab user:two");
+}
+
 /* What will never work does not stand in the way of what comes after it. */
 static void
 test_what_never_works(void **state)
@@ -520,6 +552,7 @@ main(void)
 	    TEST(test_session_that_another_went_on_with),
 	    TEST(test_deleted_session_stays_away),
 	    TEST(test_left_over),
+	    TEST(test_left_over_partial),
 	    TEST(test_what_never_works),
 	    TEST(test_lock_while_a_turn_runs),
 	    TEST(test_free_saves),

@@ -66,6 +66,19 @@ on_text(enum output_voice voice, const char *message_id, const char *bytes, size
 }
 
 static void
+on_say(enum output_voice voice, const char *message_id, const char *bytes, size_t length,
+    void *arg)
+{
+	struct turn_output *self = arg;
+
+	/* Of no turn: a prompt whose turn has said nothing may still be given to a successor. */
+	encode_v1_chunk(&self->line, voice, message_id, bytes, length);
+	link_send(self->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, self->line.data,
+	    self->line.length);
+	buffer_clear(&self->line);
+}
+
+static void
 on_card(const struct tool_run *run, enum card_status status, void *arg)
 {
 	struct turn_output *self = arg;
@@ -255,6 +268,7 @@ turn_output_callbacks(struct turn_output *self)
 {
 	struct output output = {
 	    .text = on_text,
+	    .say = on_say,
 	    .card = on_card,
 	    .failed_call = on_failed_call,
 	    .lost_card = on_lost_card,

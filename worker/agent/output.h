@@ -40,6 +40,10 @@ struct output {
 	/* A piece of streamed text; pieces of one message share its id. */
 	void (*text)(enum output_voice voice, const char *message_id, const char *bytes,
 	    size_t length, void *arg);
+	/* Something of ours beside the conversation: not stored, and no part of an answer that
+	 * somebody has to go on with. */
+	void (*say)(enum output_voice voice, const char *message_id, const char *bytes,
+	    size_t length, void *arg);
 	/* A card appears (CARD_PENDING, from run->card) or changes (from run->shown). */
 	void (*card)(const struct tool_run *run, enum card_status status, void *arg);
 	/* A call that never became a run (unknown tool, unusable arguments). */

@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 
@@ -70,19 +71,10 @@ append_identity(const struct agent *agent, struct buffer *prompt)
 }
 
 static void
-append_environment(const struct agent *agent, struct buffer *prompt)
+append_folders(const struct agent *agent, struct buffer *prompt)
 {
-	struct utsname system;
-	struct tm tm;
-	time_t now = time(NULL);
-	char date[64];
 	size_t i;
 
-	localtime_r(&now, &tm);
-	strftime(date, sizeof date, "%A, %d %B %Y", &tm);
-	uname(&system);
-	buffer_printf(prompt, "\n\nEnvironment:\n- System: %s %s (%s)\n", system.sysname,
-	    system.release, system.machine);
 	buffer_printf(prompt, "- Working folder: %s\n", agent->tools.cwd);
 	for (i = 1; i < agent->tools.root_count; i++)
 		buffer_printf(
@@ -90,8 +82,31 @@ append_environment(const struct agent *agent, struct buffer *prompt)
 	if (agent->tools.user_home != NULL)
 		buffer_printf(
 		    prompt, "- Home folder of the user: %s\n", agent->tools.user_home);
-	buffer_printf(prompt, "- The conversation began on %s\n", date);
+	buffer_append_text(prompt, "- The conversation began on ");
+}
+
+static void
+append_model(const struct agent *agent, struct buffer *prompt)
+{
 	buffer_printf(prompt, "- Model: %s by %s\n", agent->chosen.model, agent->chosen.label);
+}
+
+static void
+append_environment(const struct agent *agent, struct buffer *prompt)
+{
+	struct utsname system;
+	struct tm tm;
+	time_t now = time(NULL);
+	char date[64];
+
+	localtime_r(&now, &tm);
+	strftime(date, sizeof date, "%A, %d %B %Y", &tm);
+	uname(&system);
+	buffer_printf(prompt, "\n\nEnvironment:\n- System: %s %s (%s)\n", system.sysname,
+	    system.release, system.machine);
+	append_folders(agent, prompt);
+	buffer_printf(prompt, "%s\n", date);
+	append_model(agent, prompt);
 }
 
 char *
@@ -105,4 +120,23 @@ system_prompt_build(const struct agent *agent)
 	project_notes_append(agent->tools.cwd, &prompt);
 	memory_prompt_append(&agent->tools, &prompt);
 	return buffer_take(&prompt);
+}
+
+static bool
+holds(const struct agent *agent, const char *prompt,
+    void (*append)(const struct agent *, struct buffer *))
+{
+	struct buffer lines = BUFFER_EMPTY;
+	bool found;
+
+	append(agent, &lines);
+	found = strstr(prompt, buffer_text(&lines)) != NULL;
+	buffer_free(&lines);
+	return found;
+}
+
+bool
+system_prompt_fits(const struct agent *agent, const char *prompt)
+{
+	return holds(agent, prompt, append_folders) && holds(agent, prompt, append_model);
 }

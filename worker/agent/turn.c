@@ -10,7 +10,6 @@
 #include "common/alloc.h"
 #include "common/monotonic.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,13 +82,7 @@ request(struct turn *turn)
 	    .session_id = agent->tools.session_id};
 
 	if (turn->requests >= agent->limits.requests) {
-		char text[128];
-
-		snprintf(text, sizeof text,
-		    "\n\nStopped after %lld model requests, the limit for one turn.",
-		    (long long)turn->requests);
-		turn_text_say(turn, text);
-		turn_finish(turn, STOP_REASON_MAX_TURN_REQUESTS);
+		turn_answer_limit(turn);
 		return;
 	}
 	turn->requests++;
@@ -133,11 +126,7 @@ on_model_notice(const char *text, void *arg)
 	struct turn *turn = arg;
 	char *line = xasprintf("%s\n", text);
 
-	turn_text_flush(turn, true);
-	turn_text_add(turn, OUTPUT_THOUGHT, line, strlen(line));
-	turn_text_flush(turn, true);
-	buffer_clear(&turn->text.thought);
-	turn->text.shown = false;
+	turn_text_say(turn, OUTPUT_THOUGHT, line);
 	free(line);
 }
 
@@ -299,7 +288,7 @@ void
 turn_say(struct agent *agent, const char *text)
 {
 	if (agent->turn != NULL)
-		turn_text_say(agent->turn, text);
+		turn_text_say(agent->turn, OUTPUT_TEXT, text);
 }
 
 void

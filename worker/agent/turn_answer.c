@@ -8,7 +8,6 @@
 #include "worker/agent/turn_internal.h"
 #include "common/alloc.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,18 +16,42 @@
 #define INTERNAL_ERROR (-32603)
 #define AUTH_REQUIRED (-32000)
 
-/* The answer as a message of the conversation, if there is anything in it. */
 static void
-keep_answer(struct turn *turn, const struct model_answer *answer)
+keep(struct turn *turn, struct json_object *extra, bool partial)
 {
 	struct json_object *message;
 
 	if (turn->text.answer.length == 0)
 		return;
-	message = turn_text_message(turn, answer->extra, NULL, 0);
+	message = turn_text_message(turn, extra, NULL, 0);
 	conversation_append(turn->agent->conversation, message);
-	turn_save_answer(turn, message, false, turn_on_saved, turn->agent);
+	turn_save_answer(turn, message, partial, turn_on_saved, turn->agent);
 	json_object_put(message);
+}
+
+/* The answer as a message of the conversation, if there is anything in it. */
+static void
+keep_answer(struct turn *turn, struct json_object *extra)
+{
+	keep(turn, extra, false);
+}
+
+/* The turn fails with what there is of an answer. It stands as cut off until the turn's end is
+ * saved: a successor that finds it so must not take it for the end. */
+static void
+keep_failed_answer(struct turn *turn, struct json_object *extra)
+{
+	keep(turn, extra, true);
+}
+
+/* Why there is no more of the answer, as its last words. */
+static void
+explain(struct turn *turn, const char *text)
+{
+	if (turn->text.answer.length > 0)
+		turn_text_add(turn, OUTPUT_TEXT, "\n\n", 2);
+	turn_text_add(turn, OUTPUT_TEXT, text, strlen(text));
+	turn_text_flush(turn, true);
 }
 
 static bool
@@ -46,8 +69,8 @@ retry_without_images(struct turn *turn, const struct model_answer *answer)
 	if (answer->error != MODEL_ERROR_IMAGE || !turn->agent->images)
 		return false;
 	turn->agent->images = false;
-	turn_text_say(
-	    turn, "The model does not take images; it was asked again without them.\n\n");
+	turn_text_say(turn, OUTPUT_TEXT,
+	    "The model does not take images; it was asked again without them.\n\n");
 	turn->up->request(turn);
 	return true;
 }
@@ -73,7 +96,7 @@ failed(struct turn *turn, const struct model_answer *answer)
 
 	if (retry_without_images(turn, answer) || retry_without_thinking(turn, answer))
 		return;
-	keep_answer(turn, answer);
+	keep_failed_answer(turn, answer->extra);
 	if (answer->error == MODEL_ERROR_TOO_LONG)
 		message = "The conversation is too long for the model; go on in a new session";
 	turn_fail(turn, answer->error == MODEL_ERROR_AUTH ? AUTH_REQUIRED : INTERNAL_ERROR,
@@ -82,7 +105,7 @@ failed(struct turn *turn, const struct model_answer *answer)
 
 /* Nothing came: asked again, then said so. What was cut off at its very end needs no more. */
 static void
-empty(struct turn *turn)
+empty(struct turn *turn, const struct model_answer *answer)
 {
 	if (turn->continued) {
 		turn_finish(turn, STOP_REASON_END_TURN);
@@ -93,7 +116,8 @@ empty(struct turn *turn)
 		return;
 	}
 	if (turn->text.thought.length > 0) {
-		turn_text_say(turn, "(The model gave its reasoning but no answer.)");
+		explain(turn, "(The model gave its reasoning but no answer.)");
+		keep_answer(turn, answer->extra);
 		turn_finish(turn, STOP_REASON_END_TURN);
 		return;
 	}
@@ -101,11 +125,24 @@ empty(struct turn *turn)
 	    "Three requests in a row brought neither text nor a tool call.");
 }
 
+void
+turn_answer_limit(struct turn *turn)
+{
+	char *text = xasprintf("Stopped after %lld model requests, the limit for one turn.",
+	    (long long)turn->requests);
+
+	turn_text_reset(turn);
+	explain(turn, text);
+	free(text);
+	keep_answer(turn, NULL);
+	turn_finish(turn, STOP_REASON_MAX_TURN_REQUESTS);
+}
+
 static void
 refused(struct turn *turn)
 {
 	if (!turn->text.shown)
-		turn_text_say(turn, "The model refused to answer.");
+		turn_text_say(turn, OUTPUT_TEXT, "The model refused to answer.");
 	/* The client drops the exchange from its view, and so do we (ACP, stop reasons). */
 	conversation_truncate(turn->agent->conversation, turn->first_message);
 	turn->agent->output.saving(turn->agent->output.arg);
@@ -116,16 +153,11 @@ refused(struct turn *turn)
 static void
 cut_off(struct turn *turn, const struct model_answer *answer)
 {
-	char *text;
-
-	keep_answer(turn, answer);
-	if (answer->message != NULL) {
-		text = xasprintf("\n\n%s", answer->message);
-		turn_text_say(turn, text);
-		free(text);
-	} else if (!turn->text.shown) {
-		turn_text_say(turn, "The answer was cut off at the model's output limit.");
-	}
+	if (answer->message != NULL)
+		explain(turn, answer->message);
+	else if (!turn->text.shown)
+		explain(turn, "The answer was cut off at the model's output limit.");
+	keep_answer(turn, answer->extra);
 	turn_finish(turn, STOP_REASON_MAX_TOKENS);
 }
 
@@ -241,7 +273,7 @@ with_calls(struct turn *turn, const struct model_answer *answer)
 	turn->continued = false;
 	turn->unusable_calls = any_usable(answer) ? 0 : turn->unusable_calls + 1;
 	if (turn->unusable_calls > UNUSABLE_CALLS_MAX) {
-		keep_answer(turn, answer);
+		keep_failed_answer(turn, answer->extra);
 		turn_fail(turn, INTERNAL_ERROR, "The model's tool calls could not be used",
 		    "Several answers in a row had only calls of tools that do not exist, or "
 		    "with "
@@ -271,11 +303,11 @@ turn_answer(struct turn *turn, const struct model_answer *answer)
 	if (answer->call_count > 0) {
 		with_calls(turn, answer);
 	} else if (is_blank(&turn->text.answer) && !turn->text.shown) {
-		empty(turn);
+		empty(turn, answer);
 	} else if (is_blank(&turn->text.answer) && turn->text.thought.length > 0) {
-		empty(turn);
+		empty(turn, answer);
 	} else {
-		keep_answer(turn, answer);
+		keep_answer(turn, answer->extra);
 		turn_finish(turn, STOP_REASON_END_TURN);
 	}
 }

@@ -68,7 +68,7 @@ turn_finish(struct turn *turn, enum stop_reason reason)
 	turn->state = TURN_FINISHING;
 	turn->reason = reason;
 	turn_text_flush(turn, true);
-	store_turn_end(turn->agent->store, stop_reason_name(reason), on_end_saved, turn);
+	store_turn_end(turn->agent->store, false, on_end_saved, turn);
 }
 
 void
@@ -81,5 +81,5 @@ turn_fail(struct turn *turn, int code, const char *message, const char *details)
 	turn->message = xstrdup(message);
 	turn->details = xstrdup(details);
 	turn_text_flush(turn, true);
-	store_turn_end(turn->agent->store, "failed", on_end_saved, turn);
+	store_turn_end(turn->agent->store, true, on_end_saved, turn);
 }

@@ -81,8 +81,9 @@ void turn_text_reset(struct turn *turn);
 struct json_object *turn_text_message(struct turn *turn, struct json_object *extra,
     const struct model_tool_call *calls, size_t count);
 void turn_text_free(struct turn *turn);
-/* A message of our own, beside the model's. */
-void turn_text_say(struct turn *turn, const char *text);
+/* A message of our own beside the conversation. What explains how a turn ended is an answer
+ * instead (turn_text_add()): a loaded session shows it, too. */
+void turn_text_say(struct turn *turn, enum output_voice voice, const char *text);
 
 /* turn_calls.c: the calls of one answer. */
 struct call_batch *call_batch_new(
@@ -107,5 +108,7 @@ void turn_on_saved(const char *error, void *arg);
 
 /* turn_answer.c: what to do about a finished answer. */
 void turn_answer(struct turn *turn, const struct model_answer *answer);
+/* The turn has made as many requests as it may. */
+void turn_answer_limit(struct turn *turn);
 
 #endif

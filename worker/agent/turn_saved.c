@@ -21,7 +21,7 @@ turn_tell_saving(struct agent *agent, const char *error)
 		    xasprintf("(This conversation cannot be saved at the moment: %s. It goes "
 			      "on, and is saved when that works again.)\n\n",
 			error);
-		turn_text_say(agent->turn, text);
+		turn_text_say(agent->turn, OUTPUT_TEXT, text);
 		free(text);
 	}
 	agent->unsaved = error != NULL;

@@ -107,14 +107,14 @@ turn_text_add(struct turn *turn, enum output_voice voice, const char *bytes, siz
 }
 
 void
-turn_text_say(struct turn *turn, const char *text)
+turn_text_say(struct turn *turn, enum output_voice voice, const char *text)
 {
 	char message_id[IDENTIFIER_SIZE];
 	struct output *output = &turn->agent->output;
 
 	turn_text_flush(turn, true);
 	identifier_uuid(message_id);
-	output->text(OUTPUT_TEXT, message_id, text, strlen(text), output->arg);
+	output->say(voice, message_id, text, strlen(text), output->arg);
 }
 
 void

@@ -130,8 +130,8 @@ on_body(char *bytes, size_t size, size_t count, void *arg)
 
 	if (transfer->paused)
 		return CURL_WRITEFUNC_PAUSE;
-	if (buffer_append(&transfer->body, bytes, size * count) == -1)
-		return 0;
+	/* Out of memory: the process ends here as everywhere, and a successor goes on. */
+	xrequire(buffer_append(&transfer->body, bytes, size * count) == 0);
 	transfer->link.ready = true;
 	return size * count;
 }

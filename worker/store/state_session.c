@@ -16,7 +16,11 @@
 	"parent_session_id, started_at, ended_at, end_reason, last_activity_at, "              \
 	"message_count, tool_call_count, api_call_count, input_tokens, output_tokens, "        \
 	"cache_read_tokens, cache_write_tokens, reasoning_tokens, estimated_cost_usd, "        \
-	"billing_provider, billing_base_url, billing_mode FROM sessions WHERE id = ?"
+	"billing_provider, billing_base_url, billing_mode"
+#define FROM " FROM sessions WHERE id = ?"
+#define PROMPT                                                                                 \
+	", (SELECT p.prompt FROM system_prompts AS p WHERE p.hash = system_prompt_hash) AS "   \
+	"system_prompt"
 
 static int
 read_row(struct state *state, const char *sql, const char *id, struct json_object **session)
@@ -47,13 +51,13 @@ read_row(struct state *state, const char *sql, const char *id, struct json_objec
 int
 state_session_read(struct state *state, const char *id, struct json_object **session)
 {
-	return read_row(state, COLUMNS " AND source = 'acp'", id, session);
+	return read_row(state, COLUMNS PROMPT FROM " AND source = 'acp'", id, session);
 }
 
 int
 state_session_read_any(struct state *state, const char *id, struct json_object **session)
 {
-	return read_row(state, COLUMNS, id, session);
+	return read_row(state, COLUMNS FROM, id, session);
 }
 
 /* The stored model_config with what `info` has put over it, as text. `over` false: what is

@@ -10,10 +10,11 @@
 #include "worker/store/store_session.h"
 
 /* The row as an object: the columns under their names, and "config", the parsed model_config
- * (an object, empty when there is none). Only sessions of source "acp" count. SQLITE_OK with
- * *session owned by the caller, or SQLITE_NOTFOUND with *session NULL. */
+ * (an object, empty when there is none), and "system_prompt", the one that it was asked with.
+ * Only sessions of source "acp" count. SQLITE_OK with *session owned by the caller, or
+ * SQLITE_NOTFOUND with *session NULL. */
 int state_session_read(struct state *state, const char *id, struct json_object **session);
-/* The same of whatever source. */
+/* The same of whatever source, without the prompt. */
 int state_session_read_any(struct state *state, const char *id, struct json_object **session);
 /* Makes the row, or completes one: what a row says already wins, except a placeholder. A
  * session that had ended is open again; one that was continued in another (end_reason

@@ -54,9 +54,9 @@ store_drop_exchange(struct store *store, store_saved saved, void *arg)
 }
 
 void
-store_turn_end(struct store *store, const char *reason, store_saved saved, void *arg)
+store_turn_end(struct store *store, bool failed, store_saved saved, void *arg)
 {
-	store->backend->turn_end(store, reason, saved, arg);
+	store->backend->turn_end(store, failed, saved, arg);
 }
 
 bool

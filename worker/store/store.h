@@ -33,7 +33,9 @@ struct store_backend {
 	    struct store *store, struct json_object *message, store_saved saved, void *arg);
 	/* The model refused: the exchange of the running turn counts no more. */
 	void (*drop_exchange)(struct store *store, store_saved saved, void *arg);
-	void (*turn_end)(struct store *store, const char *reason, store_saved saved, void *arg);
+	/* `failed`: an answer that was saved as a partial stays one, so that whoever comes
+	 * before the end was told does not take it for the whole. */
+	void (*turn_end)(struct store *store, bool failed, store_saved saved, void *arg);
 	bool (*keeps)(const struct store *store);
 };
 
@@ -54,7 +56,7 @@ void store_call_result(
 void store_save_partial(
     struct store *store, struct json_object *message, store_saved saved, void *arg);
 void store_drop_exchange(struct store *store, store_saved saved, void *arg);
-void store_turn_end(struct store *store, const char *reason, store_saved saved, void *arg);
+void store_turn_end(struct store *store, bool failed, store_saved saved, void *arg);
 /* Something could not be saved for a reason that may pass (a lock, a full disk): it is kept and
  * saved with what comes next. */
 bool store_keeps(const struct store *store);

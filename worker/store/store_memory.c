@@ -87,9 +87,9 @@ memory_drop_exchange(struct store *store, store_saved saved, void *arg)
 }
 
 static void
-memory_turn_end(struct store *store, const char *reason, store_saved saved, void *arg)
+memory_turn_end(struct store *store, bool failed, store_saved saved, void *arg)
 {
-	(void)reason;
+	(void)failed;
 	memory(store)->partial = false;
 	saved(NULL, arg);
 }

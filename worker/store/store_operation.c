@@ -246,7 +246,7 @@ run_turn_end(struct run *run)
 {
 	int code = SQLITE_OK;
 
-	if (run->place->partial != 0)
+	if (run->place->partial != 0 && run->operation->kind != STORE_TURN_FAILED)
 		code = state_messages_end_partial(run->state, run->info->session_id);
 	run->place->partial = 0;
 	if (code == SQLITE_OK)
@@ -274,6 +274,7 @@ store_operation_run(struct state *state, const struct store_session_info *info,
 	    [STORE_RESULT] = run_result,
 	    [STORE_DROP] = run_drop,
 	    [STORE_TURN_END] = run_turn_end,
+	    [STORE_TURN_FAILED] = run_turn_end,
 	    [STORE_NOTHING] = run_nothing,
 	};
 	struct run run = {state, info, holder, place, operation, error};

@@ -21,7 +21,8 @@ enum store_operation_kind {
 	STORE_RESULT,
 	STORE_DROP, /* the exchange of this turn */
 	STORE_TURN_END,
-	STORE_NOTHING /* only what was left over from before */
+	STORE_TURN_FAILED, /* a partial answer stays one */
+	STORE_NOTHING	   /* only what was left over from before */
 };
 
 struct store_operation {

@@ -63,7 +63,7 @@ static bool
 is_kept(const struct store_operation *operation)
 {
 	return operation->kind == STORE_USER || operation->kind == STORE_ASSISTANT ||
-	       operation->kind == STORE_RESULT;
+	       operation->kind == STORE_PARTIAL || operation->kind == STORE_RESULT;
 }
 
 /* What could not be saved earlier goes first, once a transaction. */
@@ -105,8 +105,16 @@ run_verb(struct state *state, void *arg, struct buffer *error)
 static void
 keep(struct store_sqlite *self, struct store_operation *operation)
 {
-	struct kept_operation *kept = xcalloc(1, sizeof *kept);
+	struct kept_operation *kept = TAILQ_LAST(&self->left_over, kept_list);
 
+	/* The same answer, of which there is more now. */
+	if (kept != NULL && kept->operation.kind == STORE_PARTIAL &&
+	    (operation->kind == STORE_PARTIAL || operation->kind == STORE_ASSISTANT)) {
+		TAILQ_REMOVE(&self->left_over, kept, entry);
+		json_object_put(kept->operation.message);
+		free(kept);
+	}
+	kept = xcalloc(1, sizeof *kept);
 	kept->operation = *operation;
 	memset(operation, 0, sizeof *operation);
 	TAILQ_INSERT_TAIL(&self->left_over, kept, entry);
@@ -205,13 +213,11 @@ drop_exchange(struct store *store, store_saved saved, void *arg)
 	add_verb(store, STORE_DROP, NULL, saved, arg);
 }
 
-/* How a turn ended is seen from its rows. */
 static void
-end_turn(struct store *store, const char *reason, store_saved saved, void *arg)
+end_turn(struct store *store, bool failed, store_saved saved, void *arg)
 {
-	(void)reason;
 	event_del(sqlite(store)->renew);
-	add_verb(store, STORE_TURN_END, NULL, saved, arg);
+	add_verb(store, failed ? STORE_TURN_FAILED : STORE_TURN_END, NULL, saved, arg);
 }
 
 static int

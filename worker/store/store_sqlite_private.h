@@ -28,7 +28,7 @@ struct store_sqlite {
 	struct store_place staged;
 	unsigned staged_in;
 	struct event *renew;			/* of the lease, while a turn runs */
-	TAILQ_HEAD(, kept_operation) left_over; /* could not be saved yet, in order */
+	TAILQ_HEAD(kept_list, kept_operation) left_over; /* could not be saved yet, in order */
 	bool closing;				/* nobody is called back any more */
 	bool forgotten;				/* nothing is saved any more at the end */
 };
