@@ -3,13 +3,14 @@ import fcntl
 import json
 import os
 import stat
+import subprocess
 import sys
 import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import model_server as model
-from acp import AcpTest
+from acp import BUILD, AcpTest
 from model_server import ModelServer, failure, say
 
 
@@ -349,6 +350,46 @@ class Limits(CredentialsTest):
             agent.prompt(session, "go")
             self.assertEqual(len(server.requests), expected)
             self.sweep(agent)
+
+    def test_check(self):
+        """--check names what is wrong, with line and key, and the models that take over"""
+        server = self.pooled(entry("a", "key-first"), entry("b", "key-second"))
+        self.configure(
+            custom_providers=[{"name": "lab", "base_url": server.base_url,
+                               "ssl_ca_cert": "/nowhere/ca.pem", "connect_timeout_seconds": "soon"}],
+            credential_pool_strategies={"custom:lab": "best"}, agent={"api_max_retries": 100},
+            fallback_providers=[{"provider": "custom:lab", "model": "spare"},
+                                {"provider": "deepseek", "model": "keyless"}, {"model": "lost"}, 5])
+        environment = {"PATH": os.environ["PATH"], "HOME": os.path.join(self.folder, "home")}
+        done = subprocess.run([os.path.join(BUILD, "hermes-acp"), "--check"], env=environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=20, text=True)
+        self.assertEqual(done.returncode, 1)
+        lines = done.stdout.splitlines()
+        for words in (("ok", "keys: 2"), ("ok", "fallback 1", "spare"),
+                      ("problem", "fallback 2", "DEEPSEEK_API_KEY"),
+                      ("problem", ":", "fallback_providers[2]", "provider"),
+                      ("problem", "fallback_providers[3]"),
+                      ("problem", "ssl_ca_cert"), ("problem", "connect_timeout_seconds"),
+                      ("problem", "credential_pool_strategies.custom:lab", "fill_first"),
+                      ("problem", "agent.api_max_retries", "20")):
+            self.assertTrue(any(line.startswith(words[0]) and
+                                all(word in line for word in words[1:]) for line in lines),
+                            f"{words}: {lines}")
+        self.assertNotIn("key-first", "".join(lines))
+        self.assertEqual(server.requests, [])
+
+    def test_proxy(self):
+        """http_proxy and no_proxy of the environment"""
+        proxy, server = self.server(), self.server()
+        address = proxy.base_url.removesuffix("/v1")
+        for base, more, asked in (("http://model.invalid/v1", {}, proxy),
+                                  (server.base_url, {"no_proxy": "127.0.0.1"}, server)):
+            self.configure(model={"provider": "custom", "base_url": base, "default": "fake"})
+            agent, session = self.session(environment={"http_proxy": address, **more})
+            self.assertEqual(agent.turn(session), "end_turn")
+            self.assertEqual(len(asked.requests), 1)
+            self.sweep(agent)
+        self.assertEqual(proxy.last.path, "http://model.invalid/v1/chat/completions")
 
     def test_certificates(self):
         """ssl_ca_cert of the endpoint, and the variables, in .env as well"""

@@ -118,6 +118,24 @@ turn_text_say(struct turn *turn, const char *text)
 }
 
 void
+turn_text_notice(struct turn *turn, const char *text)
+{
+	turn_text_flush(turn, true);
+	turn_text_add(turn, OUTPUT_THOUGHT, text, strlen(text));
+	turn_text_add(turn, OUTPUT_THOUGHT, "\n", 1);
+	turn_text_flush(turn, true);
+	buffer_clear(&turn->text.thought);
+	turn->text.shown = false;
+}
+
+void
+turn_text_resume(struct turn *turn)
+{
+	if (turn->text.voice == OUTPUT_TEXT && turn->text.message_id[0] != '\0')
+		turn->text.open = true;
+}
+
+void
 turn_text_reset(struct turn *turn)
 {
 	buffer_clear(&turn->text.answer);
