@@ -104,6 +104,18 @@ class Fallback(FallbackTest):
                                                    "DEEPSEEK_API_KEY", "go away")]
         self.assertEqual(places, sorted(places))
 
+    def test_each_once(self):
+        """a model that stands in the list twice, or is the session's, is asked once"""
+        first, second = self.server(failure(402, "one")), self.server(failure(402, "two"))
+        self.chain(second, second, first=first)
+        listed = self.configuration["fallback_providers"]
+        listed[1] = dict(listed[0])
+        listed.append({"provider": "custom", "base_url": first.base_url, "model": "first"})
+        self.configure()
+        agent, session = self.session()
+        self.assertIn("one", str(agent.prompt(session, "go")["error"]))
+        self.assertEqual((len(first.requests), len(second.requests)), (1, 1))
+
     def test_other_dialect(self):
         """the history goes over in the words of the other dialect"""
         first = self.server(model.run("echo made-by-first"), *[failure(402, "paid out")] * 2)

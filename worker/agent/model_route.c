@@ -20,7 +20,8 @@ struct model_route {
 	    *entries; /* array of blocks, each with provider or base_url and model */
 	size_t place; /* the next entry to be tried */
 	size_t failures;
-	struct buffer told; /* one sentence per failure */
+	struct json_object *failed; /* names of those that were asked, as made by name_of() */
+	struct buffer told;	    /* one sentence per failure */
 };
 
 /* What another model may heal: why, for people. The rest speaks of the request. */
@@ -55,6 +56,7 @@ model_route_new(const struct configuration *configuration)
 	struct model_route *route = xcalloc(1, sizeof *route);
 
 	route->entries = runtime_fallbacks(configuration);
+	route->failed = json_object_new_object();
 	return route;
 }
 
@@ -64,6 +66,7 @@ model_route_free(struct model_route *route)
 	if (route == NULL)
 		return;
 	json_object_put(route->entries);
+	json_object_put(route->failed);
 	buffer_free(&route->told);
 	free(route);
 }
@@ -75,6 +78,8 @@ model_route_restart(struct model_route *route)
 		return;
 	route->place = 0;
 	route->failures = 0;
+	json_object_put(route->failed);
+	route->failed = json_object_new_object();
 	buffer_clear(&route->told);
 }
 
@@ -88,17 +93,35 @@ tell_failure(struct model_route *route, const char *model, const char *by, const
 	route->failures++;
 }
 
-static bool
-is_same(const struct runtime *one, const struct runtime *other)
+/* The caller frees it. */
+static char *
+name_of(const struct runtime *runtime)
 {
-	return strcmp(one->provider, other->provider) == 0 &&
-	       strcmp(one->model, other->model) == 0 &&
-	       strcmp(one->base_url, other->base_url) == 0;
+	return xasprintf("%s\n%s\n%s", runtime->provider, runtime->model, runtime->base_url);
+}
+
+static void
+mark_failed(struct model_route *route, const struct runtime *runtime)
+{
+	char *name = name_of(runtime);
+
+	json_set_boolean(route->failed, name, true);
+	free(name);
+}
+
+static bool
+has_failed(const struct model_route *route, const struct runtime *runtime)
+{
+	char *name = name_of(runtime);
+	bool found = json_has(route->failed, name);
+
+	free(name);
+	return found;
 }
 
 /* The next model that can be asked; those that cannot are told of. */
 static bool
-take_next(struct model_route *route, const struct runtime *failed, struct runtime *next)
+take_next(struct model_route *route, struct runtime *next)
 {
 	struct buffer error = BUFFER_EMPTY;
 	struct json_object *entry;
@@ -111,7 +134,7 @@ take_next(struct model_route *route, const struct runtime *failed, struct runtim
 			tell_failure(route, json_member_text(entry, "model", "?"),
 			    json_member_text(entry, "provider", "no provider"),
 			    buffer_text(&error));
-		} else if (is_same(failed, next)) {
+		} else if (has_failed(route, next)) {
 			runtime_clear(next);
 		} else {
 			found = true;
@@ -137,7 +160,8 @@ model_route_next(struct model_route *route, const struct runtime *failed,
 		why = "it did not take the request";
 	tell_failure(route, failed->model, failed->label,
 	    answer->message != NULL ? answer->message : why);
-	if (!take_next(route, failed, next))
+	mark_failed(route, failed);
+	if (!take_next(route, next))
 		return false;
 	buffer_printf(notice, "%s (%s) gave no answer: %s. Going on with %s (%s) in this turn.",
 	    failed->model, failed->label, why, next->model, next->label);

@@ -42,12 +42,13 @@ struct model_keys {
 static const struct {
 	enum model_error kind;
 	int status; /* 0 = any */
+	int code;   /* what stands for it where the error came within an answer */
 	const char *reason;
 	const char *told; /* NULL: passes by itself */
 } rules[] = {
-    {MODEL_ERROR_AUTH, 401, "auth", "was refused"},
-    {MODEL_ERROR_BILLING, 0, "billing", "has no credits left"},
-    {MODEL_ERROR_RATE_LIMIT, 0, "rate_limit", NULL},
+    {MODEL_ERROR_AUTH, 401, 401, "auth", "was refused"},
+    {MODEL_ERROR_BILLING, 0, 402, "billing", "has no credits left"},
+    {MODEL_ERROR_RATE_LIMIT, 0, 429, "rate_limit", NULL},
 };
 
 #define RULE_COUNT (sizeof rules / sizeof rules[0])
@@ -167,10 +168,10 @@ note_failure(struct model_keys *keys, const struct model_answer *answer, size_t 
 	failure->credential = keys->runtime->credential;
 	failure->at = now_seconds();
 	failure->message = xstrdup(answer->message != NULL ? answer->message : "");
-	failure->what.status = answer->status;
+	failure->what.status = answer->status >= 400 ? answer->status : rules[rule].code;
 	failure->what.billing = answer->error == MODEL_ERROR_BILLING;
 	failure->what.reset_after =
-	    answer->retry_after_ms > 0 ? (double)answer->retry_after_ms / 1000 : -1;
+	    answer->retry_after_ms >= 0 ? (double)answer->retry_after_ms / 1000 : -1;
 	failure->what.reason = rules[rule].reason;
 	failure->what.message = failure->message;
 	while (*last != NULL)
