@@ -10,6 +10,7 @@
 #include "worker/acp/permission.h"
 #include "worker/acp/turn_output.h"
 #include "worker/agent/agent_model.h"
+#include "worker/agent/model_route.h"
 #include "worker/agent/request.h"
 #include "worker/agent/slash_commands.h"
 #include "worker/program_path.h"
@@ -218,6 +219,7 @@ make_agent(struct worker *worker, int64_t starts)
 	struct agent *agent = &worker->agent;
 
 	agent->base = worker->base;
+	agent->route = model_route_new(worker->configuration);
 	agent->conversation = conversation_new((unsigned)starts);
 	agent->limits.requests =
 	    configuration_integer(worker->configuration, "agent.max_turns", 90);
@@ -428,6 +430,7 @@ session_tear_down(struct worker *worker)
 	store_free(agent->store);
 	json_object_put(agent->tool_list);
 	agent_clear_models(agent);
+	model_route_free(agent->route);
 	free(agent->system_prompt);
 	buffer_free(&worker->notes);
 	for (i = 0; worker->roots != NULL && worker->roots[i] != NULL; i++)

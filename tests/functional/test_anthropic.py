@@ -132,10 +132,13 @@ class Turns(AnthropicTest):
 
 class Ends(AnthropicTest):
     def test_length(self):
-        server, agent, session = self.begin(say("cut", stop="max_tokens"), say("more"))
+        """gone on with three times; no request ends with an answer of the model's"""
+        server, agent, session = self.begin(*[say("cut", stop="max_tokens")] * 4, say("more"))
         self.assertEqual(agent.turn(session), "max_tokens")
+        self.assertEqual(agent.text(session), "cut" * 4)
         self.assertEqual(agent.turn(session, "go on"), "end_turn")
-        self.assertEqual(len(server.last.messages), 3)
+        self.assertEqual([len(request.messages) for request in server.requests], [1, 3, 5, 7, 9])
+        self.assertEqual({request.messages[-1]["role"] for request in server.requests}, {"user"})
 
     def test_no_call_of_a_cut_answer(self):
         server, agent, session = self.begin(answer(text("x"), run("touch ran"), stop="max_tokens"))

@@ -237,7 +237,8 @@ class Streams(ResponsesTest):
                 ("max_output_tokens", "max_tokens", "Par"),
                 ("content_filter", "refusal", "Par"),
                 ("full_moon", "max_tokens", "full_moon")):
-            _server, agent, session = self.start(Answer().text("Par").incomplete(reason))
+            _server, agent, session = self.start(
+                *[Answer().text("Par").incomplete(reason) for _time in range(4)])
             self.assertEqual(agent.turn(session), stop)
             self.assertIn(shown, agent.text(session))
             self.sweep(agent)

@@ -188,18 +188,18 @@ test_retry_rules(void **state)
 	(void)state;
 	for (i = 0; i < sizeof healing / sizeof healing[0]; i++) {
 		answer.error = healing[i];
-		assert_true(retry_wanted(&answer, 1, false));
-		assert_true(retry_wanted(&answer, 2, false));
-		assert_false(retry_wanted(&answer, 3, false));
-		assert_false(retry_wanted(&answer, 1, true));
+		assert_true(retry_wanted(&answer, 1, RETRY_ATTEMPTS, false));
+		assert_true(retry_wanted(&answer, 2, RETRY_ATTEMPTS, false));
+		assert_false(retry_wanted(&answer, 3, RETRY_ATTEMPTS, false));
+		assert_false(retry_wanted(&answer, 1, RETRY_ATTEMPTS, true));
 	}
 	for (i = 0; i < sizeof lasting / sizeof lasting[0]; i++) {
 		answer.error = lasting[i];
-		assert_false(retry_wanted(&answer, 1, false));
+		assert_false(retry_wanted(&answer, 1, RETRY_ATTEMPTS, false));
 	}
 	answer.finish = FINISH_STOP;
 	answer.error = MODEL_ERROR_SERVER;
-	assert_false(retry_wanted(&answer, 1, false));
+	assert_false(retry_wanted(&answer, 1, RETRY_ATTEMPTS, false));
 }
 
 static void
@@ -240,7 +240,7 @@ test_retry_delays(void **state)
 	unsetenv("HERMES_ACP_RETRY_SCALE");
 	assert_true(retry_scale() == 1);
 	answer.error = MODEL_ERROR_RATE_LIMIT;
-	notice = retry_notice(&answer, "OpenRouter", 3500, 1);
+	notice = retry_notice(&answer, "OpenRouter", 3500, 1, RETRY_ATTEMPTS);
 	assert_string_equal(notice, "Rate limited by OpenRouter, next try in 4 s (2 of 3)");
 	free(notice);
 }

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct model_route;
 struct model_usage;
 struct turn;
 
@@ -27,8 +28,9 @@ enum reasoning_echo { REASONING_ECHO_DEFAULT, REASONING_ECHO_OFF, REASONING_ECHO
 
 struct agent {
 	struct event_base *base;
-	struct runtime chosen;	/* the session's model; changed by agent_model.h only */
-	struct runtime runtime; /* the one that is used now */
+	struct runtime chosen;	   /* the session's model; changed by agent_model.h only */
+	struct runtime runtime;	   /* the one that is used now */
+	struct model_route *route; /* what is used when that fails; may be NULL */
 	struct conversation *conversation;
 	struct store *store;
 	struct tool_context tools;

@@ -6,6 +6,8 @@
 
 #include "worker/agent/agent.h"
 #include "worker/agent/agent_model.h"
+#include "worker/config/credential_pool.h"
+#include "common/log.h"
 
 #include <string.h>
 
@@ -59,12 +61,35 @@ agent_use_chosen_model(struct agent *agent)
 	agent_use_model(agent, &agent->chosen);
 }
 
+/* By some strategies the next session takes another key. That it does not learn of this one is
+ * no harm. */
+static void
+note_credential(const struct runtime *runtime)
+{
+	struct buffer error = BUFFER_EMPTY;
+
+	if (credential_pool_taken(runtime->pool, runtime->credential, &error) == -1)
+		log_info("model", "the choice of a key is not saved: %s", buffer_text(&error));
+	buffer_free(&error);
+}
+
+void
+agent_keep_credential(struct agent *agent, const struct runtime *used)
+{
+	struct runtime *runtime = &agent->runtime;
+
+	if (used->pool != NULL && used->pool == runtime->pool &&
+	    used->credential != runtime->credential)
+		runtime_use_credential(runtime, used->credential);
+}
+
 void
 agent_choose_model(struct agent *agent, struct runtime *runtime)
 {
 	runtime_clear(&agent->chosen);
 	agent->chosen = *runtime;
 	memset(runtime, 0, sizeof *runtime);
+	note_credential(&agent->chosen);
 	agent_use_chosen_model(agent);
 }
 

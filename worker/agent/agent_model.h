@@ -15,6 +15,9 @@ void agent_choose_model(struct agent *agent, struct runtime *runtime);
 void agent_use_model(struct agent *agent, const struct runtime *runtime);
 /* Back to the session's model. */
 void agent_use_chosen_model(struct agent *agent);
+/* The next requests to the model in use begin with the key that `used`, a copy of its runtime,
+ * ended with. */
+void agent_keep_credential(struct agent *agent, const struct runtime *used);
 void agent_clear_models(struct agent *agent);
 
 #endif

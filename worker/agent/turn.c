@@ -4,6 +4,8 @@
  */
 #include <config.h>
 
+#include "worker/agent/agent_model.h"
+#include "worker/agent/model_route.h"
 #include "worker/agent/request.h"
 #include "worker/agent/turn_internal.h"
 #include "worker/agent/turn_recover.h"
@@ -123,11 +125,7 @@ on_model_thought(const char *bytes, size_t length, void *arg)
 static void
 on_model_notice(const char *text, void *arg)
 {
-	struct turn *turn = arg;
-	char *line = xasprintf("%s\n", text);
-
-	turn_text_say(turn, OUTPUT_THOUGHT, line);
-	free(line);
+	turn_text_notice(arg, text);
 }
 
 static void
@@ -158,6 +156,7 @@ on_model_finished(const struct model_answer *answer, void *arg)
 	event_del(turn->save_timer);
 	turn_text_flush(turn, true);
 	count_usage(turn->agent, &answer->usage, model_call_runtime(call));
+	agent_keep_credential(turn->agent, model_call_runtime(call));
 	turn_answer(turn, answer);
 	model_call_free(call);
 }
@@ -206,6 +205,9 @@ new_turn(struct agent *agent)
 	turn->state = TURN_PREPARING;
 	turn->first_message = conversation_length(agent->conversation);
 	agent->turn = turn;
+	/* What an earlier turn had to fall back to was for that turn. */
+	agent_use_chosen_model(agent);
+	model_route_restart(agent->route);
 	turn_text_start(turn);
 	turn->save_timer = event_new(agent->base, -1, EV_PERSIST, on_save_timer, turn);
 	return turn;

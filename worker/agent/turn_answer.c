@@ -4,7 +4,9 @@
  */
 #include <config.h>
 
+#include "worker/agent/agent_model.h"
 #include "worker/agent/call_text.h"
+#include "worker/agent/model_route.h"
 #include "worker/agent/turn_internal.h"
 #include "common/alloc.h"
 
@@ -12,6 +14,7 @@
 #include <string.h>
 
 #define EMPTY_ANSWERS_MAX 2
+#define CUT_ANSWERS_MAX 3
 #define UNUSABLE_CALLS_MAX 3
 #define INTERNAL_ERROR (-32603)
 #define AUTH_REQUIRED (-32000)
@@ -88,19 +91,67 @@ retry_without_thinking(struct turn *turn, const struct model_answer *answer)
 	return true;
 }
 
+/* The next model of the chain, unless some of the answer was read already. */
+static bool
+retry_with_next_model(struct turn *turn, const struct model_answer *answer)
+{
+	struct agent *agent = turn->agent;
+	struct buffer notice = BUFFER_EMPTY;
+	struct runtime next;
+	bool found = turn->text.answer.length == 0 &&
+		     model_route_next(agent->route, &agent->runtime, answer, &next, &notice);
+
+	if (found) {
+		agent_use_model(agent, &next);
+		runtime_clear(&next);
+		turn_text_notice(turn, buffer_text(&notice));
+		turn->up->request(turn);
+	}
+	buffer_free(&notice);
+	return found;
+}
+
+/* Nothing helped. Where several models were asked, each is named with what it said. */
 static void
-failed(struct turn *turn, const struct model_answer *answer)
+give_up(struct turn *turn, const struct model_answer *answer)
 {
 	const char *details = answer->message != NULL ? answer->message : "The request failed";
 	const char *message = details;
+	struct buffer failures = BUFFER_EMPTY;
 
-	if (retry_without_images(turn, answer) || retry_without_thinking(turn, answer))
-		return;
-	keep_failed_answer(turn, answer->extra);
+	model_route_failures(turn->agent->route, &failures);
 	if (answer->error == MODEL_ERROR_TOO_LONG)
 		message = "The conversation is too long for the model; go on in a new session";
-	turn_fail(turn, answer->error == MODEL_ERROR_AUTH ? AUTH_REQUIRED : INTERNAL_ERROR,
+	if (failures.length > 0) {
+		message = "None of the models answered";
+		details = buffer_text(&failures);
+	}
+	turn_fail(turn,
+	    answer->error == MODEL_ERROR_AUTH && failures.length == 0 ? AUTH_REQUIRED
+								      : INTERNAL_ERROR,
 	    message, details);
+	buffer_free(&failures);
+}
+
+/* The window was full: what there is of the answer is all that can be had. */
+static bool
+stay_cut(struct turn *turn, const struct model_answer *answer)
+{
+	if (answer->error != MODEL_ERROR_TOO_LONG || turn->cut_answers == 0 ||
+	    turn->text.answer.length > 0)
+		return false;
+	turn_finish(turn, STOP_REASON_MAX_TOKENS);
+	return true;
+}
+
+static void
+failed(struct turn *turn, const struct model_answer *answer)
+{
+	if (stay_cut(turn, answer) || retry_without_images(turn, answer) ||
+	    retry_without_thinking(turn, answer) || retry_with_next_model(turn, answer))
+		return;
+	keep_failed_answer(turn, answer->extra);
+	give_up(turn, answer);
 }
 
 /* Nothing came: asked again, then said so. What was cut off at its very end needs no more. */
@@ -150,12 +201,35 @@ refused(struct turn *turn)
 	turn_finish(turn, STOP_REASON_REFUSAL);
 }
 
+/* The model is asked to go on with what it said (as in Hermes). What was cut off within calls
+ * is not: nobody knows what they would have been. */
+static bool
+go_on(struct turn *turn, const struct model_answer *answer)
+{
+	if (answer->message != NULL || answer->call_count > 0 || is_blank(&turn->text.answer) ||
+	    turn->cut_answers >= CUT_ANSWERS_MAX)
+		return false;
+	turn->cut_answers++;
+	keep_answer(turn, answer->extra);
+	turn_ask_to_go_on(turn);
+	turn_text_resume(turn);
+	turn->up->request(turn);
+	return true;
+}
+
 static void
 cut_off(struct turn *turn, const struct model_answer *answer)
 {
+	if (go_on(turn, answer))
+		return;
 	if (answer->message != NULL)
 		explain(turn, answer->message);
-	else if (!turn->text.shown)
+	else if (turn->text.thought.length > 0 && is_blank(&turn->text.answer))
+		explain(turn,
+		    "The model used up its output limit with thinking and gave no answer. Set "
+		    "a lower agent.reasoning_effort or a higher model.max_tokens in "
+		    "config.yaml.");
+	else if (!turn->text.shown && !turn->continued)
 		explain(turn, "The answer was cut off at the model's output limit.");
 	keep_answer(turn, answer->extra);
 	turn_finish(turn, STOP_REASON_MAX_TOKENS);
@@ -271,6 +345,7 @@ with_calls(struct turn *turn, const struct model_answer *answer)
 {
 	turn->empty_answers = 0;
 	turn->continued = false;
+	turn->cut_answers = 0;
 	turn->unusable_calls = any_usable(answer) ? 0 : turn->unusable_calls + 1;
 	if (turn->unusable_calls > UNUSABLE_CALLS_MAX) {
 		keep_failed_answer(turn, answer->extra);

@@ -57,7 +57,8 @@ struct turn {
 	int64_t requests;     /* model requests made */
 	int empty_answers;    /* in a row */
 	int unusable_calls;   /* answers in a row whose calls could not be used */
-	bool continued;	      /* an answer that a dead process began is being gone on with */
+	bool continued;	      /* an answer that was cut off is being gone on with */
+	int cut_answers;      /* in a row, at the model's output limit */
 	bool silent_user;     /* a question had no answer: no further one waits */
 	size_t unsaved;	      /* bytes shown since the last save */
 	/* Saves of the running answer: one is on since then (0 = none); the next one may start
@@ -84,6 +85,15 @@ void turn_text_free(struct turn *turn);
 /* A message of our own beside the conversation. What explains how a turn ended is an answer
  * instead (turn_text_add()): a loaded session shows it, too. */
 void turn_text_say(struct turn *turn, enum output_voice voice, const char *text);
+
+/* A line about the request that is being made: shown as a thought, kept nowhere. */
+void turn_text_notice(struct turn *turn, const char *text);
+/* What the model says next belongs to the message that it was in. */
+void turn_text_resume(struct turn *turn);
+
+/* turn_continue.c: what has just been appended as the model's answer was cut off; a message
+ * that asks to go on follows it. */
+void turn_ask_to_go_on(struct turn *turn);
 
 /* turn_calls.c: the calls of one answer. */
 struct call_batch *call_batch_new(

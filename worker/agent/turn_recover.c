@@ -13,10 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char go_on[] =
-    "Your answer was cut off. Continue exactly where it stopped: do not "
-    "repeat anything of it and do not mention the interruption.";
-
 static bool
 has_role(struct json_object *message, const char *role)
 {
@@ -36,7 +32,7 @@ keep_partial(struct turn *turn, struct json_object *partial, const char *text, s
 {
 	struct agent *agent = turn->agent;
 	struct buffer whole = BUFFER_EMPTY;
-	struct json_object *answer, *user, *display = json_object_new_object();
+	struct json_object *answer;
 
 	buffer_append_text(&whole, json_member_text(partial, "content", ""));
 	buffer_append(&whole, text, length);
@@ -48,16 +44,9 @@ keep_partial(struct turn *turn, struct json_object *partial, const char *text, s
 		    agent->conversation, conversation_length(agent->conversation) - 1);
 	conversation_append(agent->conversation, answer);
 	turn_save_answer(turn, answer, false, turn_on_saved, agent);
-	turn->continued = true;
 	json_object_put(answer);
 	buffer_free(&whole);
-	user = conversation_user(json_new_text(go_on));
-	json_set_boolean(display, "hidden", true);
-	json_set(user, DISPLAY_MEMBER, display);
-	conversation_append(agent->conversation, user);
-	agent->output.saving(agent->output.arg);
-	store_append_user(agent->store, user, turn_on_saved, agent);
-	json_object_put(user);
+	turn_ask_to_go_on(turn);
 }
 
 static bool

@@ -11,6 +11,7 @@
 #include "common/monotonic.h"
 #include "common/utf8.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Longest piece, so that lines stay below 60 KiB even when every byte is escaped. */
@@ -115,6 +116,22 @@ turn_text_say(struct turn *turn, enum output_voice voice, const char *text)
 	turn_text_flush(turn, true);
 	identifier_uuid(message_id);
 	output->say(voice, message_id, text, strlen(text), output->arg);
+}
+
+void
+turn_text_notice(struct turn *turn, const char *text)
+{
+	char *line = xasprintf("%s\n", text);
+
+	turn_text_say(turn, OUTPUT_THOUGHT, line);
+	free(line);
+}
+
+void
+turn_text_resume(struct turn *turn)
+{
+	if (turn->text.voice == OUTPUT_TEXT && turn->text.message_id[0] != '\0')
+		turn->text.open = true;
 }
 
 void

@@ -9,6 +9,7 @@
 #include "worker/config/config_file.h"
 #include "worker/config/configuration.h"
 #include "worker/config/configuration_private.h"
+#include "worker/config/credential_pool.h"
 #include "worker/config/runtime.h"
 
 #include "common/alloc.h"
@@ -74,10 +75,38 @@ check_provider(struct check *check)
 		    runtime.provider, runtime.model, runtime.context_length,
 		    *runtime.base_url != '\0' ? runtime.base_url : "no server",
 		    runtime.api_key != NULL ? "found" : "none needed");
+		if (runtime.pool != NULL)
+			say(check, "ok", "keys: %zu for %s, auth.json's first",
+			    credential_pool_count(runtime.pool), runtime.provider);
 		runtime_clear(&runtime);
 	} else {
 		say(check, "problem", "provider: %s", buffer_text(&error));
 	}
+	buffer_free(&error);
+}
+
+/* The models that are asked when that one does not answer. */
+static void
+check_fallbacks(struct check *check)
+{
+	struct json_object *list = runtime_fallbacks(check->configuration), *entry;
+	struct buffer error = BUFFER_EMPTY;
+	struct runtime runtime;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(list); i++) {
+		entry = json_object_array_get_idx(list, i);
+		buffer_clear(&error);
+		if (runtime_resolve_block(entry, &runtime, &error) == -1) {
+			say(check, "problem", "fallback %zu: %s", i + 1, buffer_text(&error));
+			continue;
+		}
+		say(check, "ok", "fallback %zu: %s (model %s, %s, key %s)", i + 1,
+		    runtime.provider, runtime.model, runtime.base_url,
+		    runtime.api_key != NULL ? "found" : "none needed");
+		runtime_clear(&runtime);
+	}
+	json_object_put(list);
 	buffer_free(&error);
 }
 
@@ -131,6 +160,18 @@ check_file(struct check *check, const char *name, const char *when_absent)
 	free(path);
 }
 
+/* Most have none; that is not worth a line. */
+static void
+check_auth(struct check *check)
+{
+	char *path = xasprintf("%s/auth.json", configuration_home(check->configuration));
+	struct stat status;
+
+	if (stat(path, &status) == 0)
+		check_mode(check, path, &status, "600");
+	free(path);
+}
+
 /* Reads the values that have a kind, so that wrong ones are noted. */
 static void
 read_values(const struct configuration *configuration)
@@ -158,6 +199,7 @@ check_configuration(struct check *check)
 
 	check_file(check, "config.yaml", "the defaults count");
 	check_file(check, ".env", "only the environment counts");
+	check_auth(check);
 	read_values(check->configuration);
 	problems = xstrdup(configuration_problems(check->configuration));
 	if (*problems == '\0')
@@ -291,6 +333,8 @@ check_run(FILE *out, const struct check_options *options)
 
 	check.configuration = configuration_load();
 	check_provider(&check);
+	if (options->rehearsal == NULL)
+		check_fallbacks(&check);
 	check_home(&check);
 	check_configuration(&check);
 	check_program(&check, "worker", options->worker);

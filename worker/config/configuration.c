@@ -6,6 +6,7 @@
 
 #include "worker/config/configuration.h"
 
+#include "worker/config/auth_file.h"
 #include "worker/config/config_file.h"
 #include "worker/config/configuration_private.h"
 #include "worker/config/dotenv.h"
@@ -27,6 +28,7 @@ struct configuration {
 	char *home, *yaml_path, *dotenv_path;
 	struct yaml_tree tree;
 	struct dotenv dotenv;
+	struct json_object *auth;
 	bool has_dotenv, absent;
 	size_t expanded;	   /* bytes of values with ${VAR} so far */
 	struct problems *problems; /* grows while values are read */
@@ -167,6 +169,21 @@ load_yaml(struct configuration *configuration)
 	buffer_free(&reason);
 }
 
+static void
+load_auth(struct configuration *configuration)
+{
+	char *path = xasprintf("%s/auth.json", configuration->home);
+	struct buffer problem = BUFFER_EMPTY;
+
+	configuration->auth = auth_file_read(configuration->home, &problem);
+	if (problem.length > 0)
+		problems_note(configuration->problems, path, 0, NULL,
+		    "%s; no key of this file is used, and it is not changed",
+		    buffer_text(&problem));
+	buffer_free(&problem);
+	free(path);
+}
+
 /* The length of ${NAME} or ${env:NAME} at `text`, 0 when it is none; *name is a copy. */
 static size_t
 read_reference(const char *text, char **name)
@@ -294,6 +311,7 @@ configuration_load(void)
 	configuration->dotenv_path = xasprintf("%s/.env", configuration->home);
 	load_dotenv(configuration);
 	register_environment(configuration);
+	load_auth(configuration);
 	load_yaml(configuration);
 	expand(configuration, configuration->tree.root, &path);
 	buffer_free(&path);
@@ -306,6 +324,7 @@ configuration_free(struct configuration *configuration)
 	if (configuration == NULL)
 		return;
 	yaml_tree_clear(&configuration->tree);
+	json_object_put(configuration->auth);
 	dotenv_clear(&configuration->dotenv);
 	problems_clear(configuration->problems);
 	free(configuration->problems);
@@ -325,6 +344,12 @@ struct json_object *
 configuration_tree(const struct configuration *configuration)
 {
 	return configuration->tree.root;
+}
+
+struct json_object *
+configuration_auth(const struct configuration *configuration)
+{
+	return configuration->auth;
 }
 
 const char *
@@ -358,4 +383,14 @@ configuration_note(
 	problems_note(configuration->problems, configuration->yaml_path,
 	    yaml_tree_line(&configuration->tree, path), path, "%s", buffer_text(&text));
 	buffer_free(&text);
+}
+
+void
+configuration_note_variable(
+    const struct configuration *configuration, const char *name, const char *reason)
+{
+	bool here = dotenv_find(&configuration->dotenv, name) != NULL;
+
+	problems_note(configuration->problems,
+	    here ? configuration->dotenv_path : "the environment", 0, name, "%s", reason);
 }

@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -109,6 +110,30 @@ endpoint_host(const char *url, char host[ENDPOINT_HOST_SIZE])
 	host[length] = '\0';
 }
 
+static long
+port_of(const char *url)
+{
+	const char *place = authority(url);
+
+	if (place == NULL)
+		return 0;
+	place += host_length(place);
+	if (*place == ':')
+		return strtol(place + 1, NULL, 10);
+	return strncasecmp(url, "https:", 6) == 0 ? 443 : 80;
+}
+
+bool
+endpoint_same_origin(const char *one, const char *other)
+{
+	char first[ENDPOINT_HOST_SIZE], second[ENDPOINT_HOST_SIZE];
+
+	endpoint_host(one, first);
+	endpoint_host(other, second);
+	return first[0] != '\0' && strcmp(first, second) == 0 &&
+	       strncasecmp(one, other, 6) == 0 && port_of(one) == port_of(other);
+}
+
 const char *
 endpoint_path(const char *url)
 {
@@ -130,6 +155,36 @@ endpoint_is_loopback(const char *url)
 	if (inet_pton(AF_INET6, host, &six) == 1)
 		return IN6_IS_ADDR_LOOPBACK(&six);
 	return endpoint_host_within(host, "localhost");
+}
+
+static bool
+is_private_four(uint32_t address)
+{
+	return address >> 24 == 10 || address >> 20 == (172 << 4 | 1) ||
+	       address >> 16 == (192 << 8 | 168) || address >> 16 == (169 << 8 | 254) ||
+	       address >> 22 == (100 << 2 | 1); /* 100.64/10: networks laid over others */
+}
+
+bool
+endpoint_is_local(const char *url)
+{
+	static const char *const domains[] = {"local", "internal", "lan", "home.arpa"};
+	char host[ENDPOINT_HOST_SIZE];
+	struct in6_addr six;
+	struct in_addr four;
+	size_t i;
+
+	if (endpoint_is_loopback(url))
+		return true;
+	endpoint_host(url, host);
+	if (inet_pton(AF_INET, host, &four) == 1)
+		return is_private_four(ntohl(four.s_addr));
+	if (inet_pton(AF_INET6, host, &six) == 1)
+		return IN6_IS_ADDR_LINKLOCAL(&six) || (six.s6_addr[0] & 0xfe) == 0xfc;
+	for (i = 0; i < sizeof domains / sizeof *domains; i++)
+		if (endpoint_host_within(host, domains[i]))
+			return true;
+	return host[0] != '\0' && strchr(host, '.') == NULL;
 }
 
 bool

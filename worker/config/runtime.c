@@ -7,6 +7,7 @@
 #include "worker/config/runtime.h"
 
 #include "worker/config/configuration_private.h"
+#include "worker/config/credential_pool.h"
 #include "worker/config/endpoint.h"
 #include "worker/config/runtime_private.h"
 
@@ -124,7 +125,7 @@ resolve(struct runtime_choice *choice, const char *provider, const char *model,
 {
 	if (runtime_choice_make(choice->configuration, provider, choice, error) == -1 ||
 	    runtime_endpoint_find(choice, error) == -1 ||
-	    runtime_key_find(choice, &runtime->api_key, error) == -1)
+	    runtime_key_find(choice, runtime, error) == -1)
 		return -1;
 	/* Coding keys of Kimi work at another address than the others. */
 	if (choice->row != NULL && strcmp(choice->row->id, "kimi-coding") == 0 &&
@@ -212,6 +213,17 @@ copy_text(const char *text)
 }
 
 void
+runtime_use_credential(struct runtime *runtime, size_t credential)
+{
+	if (runtime->api_key != NULL)
+		explicit_bzero(runtime->api_key, strlen(runtime->api_key));
+	free(runtime->api_key);
+	runtime->api_key = xstrdup(credential_pool_key(runtime->pool, credential));
+	runtime->credential = credential;
+	secret_register(runtime->api_key);
+}
+
+void
 runtime_copy(struct runtime *copy, const struct runtime *runtime)
 {
 	*copy = *runtime;
@@ -220,6 +232,8 @@ runtime_copy(struct runtime *copy, const struct runtime *runtime)
 	copy->api_mode = copy_text(runtime->api_mode);
 	copy->base_url = copy_text(runtime->base_url);
 	copy->api_key = copy_text(runtime->api_key);
+	copy->pool = credential_pool_hold(runtime->pool);
+	copy->ca_file = copy_text(runtime->ca_file);
 	copy->model = copy_text(runtime->model);
 	copy->rehearsal_file = copy_text(runtime->rehearsal_file);
 	copy->headers = json_copy(runtime->headers);
@@ -237,6 +251,8 @@ runtime_clear(struct runtime *runtime)
 	if (runtime->api_key != NULL)
 		explicit_bzero(runtime->api_key, strlen(runtime->api_key));
 	free(runtime->api_key);
+	credential_pool_release(runtime->pool);
+	free(runtime->ca_file);
 	free(runtime->model);
 	free(runtime->rehearsal_file);
 	json_object_put(runtime->headers);

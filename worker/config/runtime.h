@@ -10,15 +10,22 @@
 
 #include <stdint.h>
 
+struct credential_pool;
+
 struct runtime {
 	char *provider; /* "openrouter", "custom", "custom:name", "rehearsal" … */
 	char *label;	/* for people: "OpenRouter" */
 	char *api_mode; /* name of a row of api_mode_find() */
 	char *base_url; /* no trailing slash */
 	char *api_key;	/* NULL = the endpoint needs none; registered with log.h */
+	/* The keys that may go there, of which api_key is one; NULL when there is just that. */
+	struct credential_pool *pool;
+	size_t credential; /* its place in the pool */
 	char *model;
 	int64_t context_length; /* tokens */
 	int64_t max_tokens;	/* 0 = not sent */
+	char *ca_file; /* certificates to trust besides what libcurl finds; may be NULL */
+	int64_t tries; /* of a request that may heal; 0 = the default */
 	int64_t connect_timeout_ms, silence_timeout_ms, total_timeout_ms;
 	char *rehearsal_file;		/* rehearsal: script, NULL = the built-in one */
 	bool rehearsal_faults;		/* rehearsal: faults are allowed */
@@ -38,6 +45,15 @@ void runtime_rehearsal(const char *file, bool faults, struct runtime *runtime);
  * rehearsal nobody else is asked. -1 with a text in `error`. */
 int runtime_resolve_task(const char *task, const struct runtime *main, struct runtime *runtime,
     struct buffer *error);
+/* The runtime that a block of config.yaml describes like the one under `model`, by the
+ * configuration as it is now. -1 with a text in `error`. */
+int
+runtime_resolve_block(struct json_object *block, struct runtime *runtime, struct buffer *error);
+/* The blocks of fallback_providers (or fallback_model) that can be resolved, in order; an array
+ * that the caller owns. What cannot be one is noted. */
+struct json_object *runtime_fallbacks(const struct configuration *configuration);
+/* Another key of the runtime's pool. */
+void runtime_use_credential(struct runtime *runtime, size_t credential);
 void runtime_copy(struct runtime *copy, const struct runtime *runtime);
 void runtime_clear(struct runtime *runtime);
 /* Context window of a model by its name (as in Hermes: longest substring; 256,000). */

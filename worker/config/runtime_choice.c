@@ -183,6 +183,8 @@ is_usable(const struct configuration *configuration, const struct provider_row *
 		return false;
 	if (runtime_key_variable(configuration, row) != NULL)
 		return true;
+	if (strcmp(row->id, "openrouter") == 0 && runtime_pool_holds(configuration, row))
+		return true;
 	return base != NULL && !row->strict_host && endpoint_is_loopback(base);
 }
 
@@ -244,8 +246,9 @@ append_unusable(const struct configuration *configuration, struct buffer *error)
 }
 
 static int
-refuse_nothing(const struct configuration *configuration, struct buffer *error)
+refuse_nothing(const struct runtime_choice *choice, struct buffer *error)
 {
+	const struct configuration *configuration = choice->configuration;
 	const char *home = configuration_home(configuration);
 
 	buffer_printf(error,
@@ -259,6 +262,7 @@ refuse_nothing(const struct configuration *configuration, struct buffer *error)
 		: "names neither model.provider nor model.base_url",
 	    home, home);
 	append_unusable(configuration, error);
+	runtime_pool_explain(choice, NULL, error);
 	return -1;
 }
 
@@ -301,7 +305,9 @@ choose_freely(struct runtime_choice *choice, struct buffer *error)
 		base = configuration_variable(configuration, "CUSTOM_BASE_URL");
 		row = base != NULL ? NULL : first_usable(configuration);
 		if (base == NULL && row == NULL)
-			return refuse_nothing(configuration, error);
+			row = runtime_pool_row(configuration);
+		if (base == NULL && row == NULL)
+			return refuse_nothing(choice, error);
 	} else {
 		row = row_of_host(base);
 	}

@@ -1,6 +1,6 @@
 /*
- * Where requests go and which key goes with them. A key must never reach a host that it
- * does not belong to, whatever the files say.
+ * Where requests go, and what can be a key there. A key must never reach a host that it does
+ * not belong to, whatever the files say.
  */
 #include <config.h>
 
@@ -17,8 +17,8 @@
 
 #define KEY_MIN 4 /* as in Hermes */
 
-static const char *
-member_of(struct json_object *block, const char *const *names)
+const char *
+runtime_member_of(struct json_object *block, const char *const *names)
 {
 	const char *text;
 
@@ -30,12 +30,12 @@ member_of(struct json_object *block, const char *const *names)
 	return NULL;
 }
 
-static const char *
-base_of(struct json_object *block)
+const char *
+runtime_base_of(struct json_object *block)
 {
 	static const char *const names[] = {"base_url", "url", "api", NULL};
 
-	return member_of(block, names);
+	return runtime_member_of(block, names);
 }
 
 /* The address with the name of the place that it came from. */
@@ -62,7 +62,7 @@ find_address(const struct runtime_choice *choice)
 	struct address address = {NULL, NULL, false};
 	struct address model = {
 	    json_member_string(choice->model_block, "base_url"), "model.base_url", false};
-	struct address block = {base_of(choice->block), choice->block_path, false};
+	struct address block = {runtime_base_of(choice->block), choice->block_path, false};
 
 	if (model.url != NULL && *model.url == '\0')
 		model.url = NULL;
@@ -100,6 +100,16 @@ refuse_missing(const struct runtime_choice *choice, struct buffer *error)
 	return -1;
 }
 
+char *
+runtime_endpoint_spoken(char *url)
+{
+	/* The plain address of Gemini speaks another dialect than the one below it. */
+	if (strcasecmp(url, "https://generativelanguage.googleapis.com/v1beta") != 0)
+		return url;
+	free(url);
+	return xstrdup("https://generativelanguage.googleapis.com/v1beta/openai");
+}
+
 int
 runtime_endpoint_find(struct runtime_choice *choice, struct buffer *error)
 {
@@ -117,13 +127,9 @@ runtime_endpoint_find(struct runtime_choice *choice, struct buffer *error)
 		free(url);
 		return -1;
 	}
-	/* The plain address of Gemini speaks another dialect than the one below it. */
-	if (strcasecmp(url, "https://generativelanguage.googleapis.com/v1beta") == 0) {
-		free(url);
-		url = xstrdup("https://generativelanguage.googleapis.com/v1beta/openai");
-	}
-	choice->base_url = url;
+	choice->base_url = runtime_endpoint_spoken(url);
 	choice->own_variable = address.own_variable;
+	choice->default_address = choice->row != NULL && address.url == choice->row->base_url;
 	return 0;
 }
 
@@ -156,8 +162,8 @@ runtime_key_usable(const struct provider_row *row, const char *value)
 }
 
 /* An own server takes any key that is set; the providers themselves do not. */
-static const char *
-find_variable(
+const char *
+runtime_key_variable_any(
     const struct configuration *configuration, const struct provider_row *row, bool any)
 {
 	const char *value;
@@ -174,149 +180,27 @@ find_variable(
 const char *
 runtime_key_variable(const struct configuration *configuration, const struct provider_row *row)
 {
-	return find_variable(configuration, row, false);
+	return runtime_key_variable_any(configuration, row, false);
 }
 
-/* The key that a block of config.yaml names, when it belongs to where we go. */
-static const char *
-key_of_block(const struct runtime_choice *choice, struct json_object *block, const char *path,
-    bool is_model)
-{
-	static const char *const key_names[] = {"api_key", NULL};
-	static const char *const model_key_names[] = {"api_key", "api", NULL};
-	static const char *const variable_names[] = {"key_env", "api_key_env", NULL};
-	const char *base = is_model ? json_member_string(block, "base_url") : base_of(block);
-	char host[ENDPOINT_HOST_SIZE], own[ENDPOINT_HOST_SIZE];
-	const char *key, *variable;
-
-	if (base != NULL && *base != '\0') {
-		char *normal = endpoint_normalise(base);
-
-		endpoint_host(normal, own);
-		free(normal);
-		endpoint_host(choice->base_url, host);
-		if (strcmp(own, host) != 0)
-			return NULL;
-	}
-	key = member_of(block, is_model ? model_key_names : key_names);
-	variable = member_of(block, variable_names);
-	if (key != NULL || variable == NULL)
-		return key;
-	key = configuration_variable(choice->configuration, variable);
-	if (key == NULL)
-		configuration_note(choice->configuration, path,
-		    "the variable %s that should hold the key is not set", variable);
-	return key;
-}
-
-/* Keys of the environment go by host alone (2.9). */
-static const char *
-key_of_host(const struct runtime_choice *choice)
-{
-	char host[ENDPOINT_HOST_SIZE];
-	const struct provider_row *rows;
-	const char *variable, *key = NULL;
-	size_t count, i;
-	char *vendor;
-
-	endpoint_host(choice->base_url, host);
-	rows = provider_table(&count);
-	for (i = 0; i < count; i++) {
-		if (rows[i].never_chosen || !provider_table_owns_host(&rows[i], host))
-			continue;
-		variable = runtime_key_variable(choice->configuration, &rows[i]);
-		if (variable != NULL)
-			return configuration_variable(choice->configuration, variable);
-	}
-	/* The name of a provider's variable must not be had by registering its name elsewhere.
-	 */
-	vendor = endpoint_vendor_variable(host);
-	if (vendor != NULL && provider_table_by_key(vendor) == NULL)
-		key = configuration_variable(choice->configuration, vendor);
-	free(vendor);
-	return key;
-}
-
-static const char *
-key_of_row(const struct runtime_choice *choice)
+bool
+runtime_key_belongs(const struct runtime_choice *choice)
 {
 	const struct provider_row *row = choice->row;
 	char host[ENDPOINT_HOST_SIZE];
-	const char *variable;
-	bool owns;
 
 	if (row == NULL)
-		return NULL;
+		return false;
 	endpoint_host(choice->base_url, host);
-	owns = provider_table_owns_host(row, host);
-	if (!owns && (!choice->own_variable || row->strict_host))
-		return NULL;
-	variable = find_variable(choice->configuration, row, !owns);
-	return variable != NULL ? configuration_variable(choice->configuration, variable)
-				: NULL;
+	return provider_table_owns_host(row, host) ||
+	       (choice->own_variable && !row->strict_host);
 }
 
-static int
-refuse_no_key(const struct runtime_choice *choice, struct buffer *error)
-{
-	const char *home = configuration_home(choice->configuration);
-	const char *held = find_variable(choice->configuration, choice->row, true);
-	char host[ENDPOINT_HOST_SIZE];
-
-	endpoint_host(choice->base_url, host);
-	if (held == NULL)
-		buffer_printf(error,
-		    "The provider %s has no API key. Put %s=… into %s/.env or run "
-		    "`hermes-acp --setup`.",
-		    choice->id, choice->row->keys[0], home);
-	else if (provider_table_owns_host(choice->row, host))
-		buffer_printf(error,
-		    "%s does not hold a usable API key for %s%s%s. Correct it in %s/.env.",
-		    held, choice->id,
-		    choice->row->key_prefix != NULL ? ": one starts with " : "",
-		    choice->row->key_prefix != NULL ? choice->row->key_prefix : "", home);
-	else
-		buffer_printf(error,
-		    "%s is not sent to %s, to which it does not belong. If it shall be, say "
-		    "\"key_env: %s\" beside the base_url in %s/config.yaml.",
-		    held, host, held, home);
-	return -1;
-}
-
-/* A key becomes part of a header: one line of visible ASCII. */
-static bool
-fits_header(const char *key)
+bool
+runtime_key_fits_header(const char *key)
 {
 	for (; *key != '\0'; key++)
 		if ((unsigned char)*key <= 0x20 || (unsigned char)*key >= 0x7f)
 			return false;
 	return true;
-}
-
-int
-runtime_key_find(const struct runtime_choice *choice, char **key, struct buffer *error)
-{
-	const char *found = key_of_block(choice, choice->model_block, "model", true);
-
-	*key = NULL;
-	if (found == NULL)
-		found = key_of_block(choice, choice->block, choice->block_path, false);
-	if (found == NULL)
-		found = key_of_row(choice);
-	if (found == NULL)
-		found = key_of_host(choice);
-	if (found == NULL && choice->row != NULL && !choice->row->key_optional &&
-	    !endpoint_is_loopback(choice->base_url))
-		return refuse_no_key(choice, error);
-	if (found == NULL || strcmp(found, "no-key-required") == 0)
-		return 0;
-	if (!fits_header(found)) {
-		buffer_printf(error,
-		    "The API key for %s holds a blank, a control character or one that is not "
-		    "ASCII. Correct it in %s/.env or config.yaml.",
-		    choice->id, configuration_home(choice->configuration));
-		return -1;
-	}
-	*key = xstrdup(found);
-	return 0;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 /* Seconds, as in Hermes. The time for a connection is our own number. */
 #define CONNECT_SECONDS 30
@@ -21,6 +22,8 @@
 #define SILENCE_REASONING_SECONDS 600
 #define SILENCE_ANTHROPIC_SECONDS 900
 #define TOTAL_SECONDS 1800
+#define TRIES 3
+#define TRIES_MAX 20
 #define SECONDS_MAX (7 * 24 * 3600)
 
 /* Models that think for minutes before their first byte. */
@@ -121,7 +124,7 @@ default_silence(const struct runtime_choice *choice, const char *model, const ch
 {
 	int64_t seconds;
 
-	if (endpoint_is_loopback(choice->base_url)) {
+	if (endpoint_is_local(choice->base_url)) {
 		seconds = configuration_integer(choice->configuration,
 		    "agent.local_stream_stale_timeout", SILENCE_LOCAL_SECONDS);
 		return seconds > 0 && seconds <= SECONDS_MAX ? seconds * 1000
@@ -138,13 +141,29 @@ first_set(int64_t a, int64_t b, int64_t c, int64_t d)
 	return a > 0 ? a : b > 0 ? b : c > 0 ? c : d;
 }
 
+static int64_t
+default_tries(const struct runtime_choice *choice)
+{
+	static const char path[] = "agent.api_max_retries";
+	int64_t tries = configuration_integer(choice->configuration, path, TRIES);
+
+	if (tries >= 0 && tries <= TRIES_MAX)
+		return tries > 0 ? tries : 1;
+	configuration_note(choice->configuration, path,
+	    "this is not a number from 0 to %d; %d is used", TRIES_MAX, TRIES);
+	return TRIES;
+}
+
 static void
 fill_times(const struct runtime_choice *choice, struct runtime *runtime)
 {
 	struct json_object *entry = model_entry(choice, runtime->model);
 	const char *path = choice->block_path;
 
-	runtime->connect_timeout_ms = CONNECT_SECONDS * 1000;
+	runtime->tries = default_tries(choice);
+	runtime->connect_timeout_ms = first_set(
+	    block_milliseconds(choice, choice->block, path, "connect_timeout_seconds"),
+	    CONNECT_SECONDS * 1000, 0, 0);
 	runtime->total_timeout_ms =
 	    first_set(block_milliseconds(choice, entry, path, "timeout_seconds"),
 		block_milliseconds(choice, choice->block, path, "request_timeout_seconds"),
@@ -154,6 +173,36 @@ fill_times(const struct runtime_choice *choice, struct runtime *runtime)
 		block_milliseconds(choice, choice->block, path, "stale_timeout_seconds"),
 		variable_milliseconds(choice, "HERMES_API_CALL_STALE_TIMEOUT"),
 		default_silence(choice, runtime->model, runtime->api_mode));
+}
+
+/* A file of certificates that the endpoint's block names, or one of the variables: in .env they
+ * reach no library. A file that cannot be read is not used: the others refuse more, not less.
+ */
+static void
+fill_certificates(const struct runtime_choice *choice, struct runtime *runtime)
+{
+	static const char *const names[] = {
+	    "HERMES_CA_BUNDLE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"};
+	const char *file = json_member_string(choice->block, "ssl_ca_cert"), *name = NULL;
+	size_t i;
+
+	if (file != NULL && *file == '\0')
+		file = NULL;
+	for (i = 0; file == NULL && i < sizeof names / sizeof *names; i++) {
+		name = names[i];
+		file = configuration_variable(choice->configuration, name);
+	}
+	if (file == NULL)
+		return;
+	if (*file == '/' && access(file, R_OK) == 0)
+		runtime->ca_file = xstrdup(file);
+	else if (name == NULL)
+		note_member(choice, choice->block_path, "ssl_ca_cert",
+		    *file == '/' ? "this file cannot be read"
+				 : "this is not a path from the root");
+	else
+		configuration_note_variable(choice->configuration, name,
+		    "this names no file that can be read; it is not used");
 }
 
 /* The window stands with the model that it was measured for. */
@@ -264,6 +313,7 @@ void
 runtime_settings_fill(const struct runtime_choice *choice, struct runtime *runtime)
 {
 	fill_times(choice, runtime);
+	fill_certificates(choice, runtime);
 	fill_tokens(choice, runtime);
 	fill_headers(choice, runtime);
 	fill_body(choice, runtime);

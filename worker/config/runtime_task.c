@@ -69,6 +69,21 @@ merge_body(struct runtime *runtime, struct json_object *body)
 }
 
 int
+runtime_resolve_block(struct json_object *block, struct runtime *runtime, struct buffer *error)
+{
+	struct configuration *configuration = configuration_load();
+	struct json_object *model_block = json_copy(block);
+	int status;
+
+	if (provider_of(block) == NULL)
+		json_set_text(model_block, "provider", "auto");
+	json_set(configuration_tree(configuration), "model", model_block);
+	status = runtime_resolve(configuration, NULL, text_of(block, "model"), runtime, error);
+	configuration_free(configuration);
+	return status;
+}
+
+int
 runtime_resolve_task(
     const char *task, const struct runtime *main, struct runtime *runtime, struct buffer *error)
 {

@@ -360,6 +360,7 @@ dialect_start(const struct dialect *dialect, struct event_base *base,
 		http.headers = (const char *const *)built.headers;
 		http.body = built.body;
 		http.body_length = built.body_length;
+		http.ca_file = runtime->ca_file;
 		http.connect_timeout_ms = runtime->connect_timeout_ms;
 		http.silence_timeout_ms = runtime->silence_timeout_ms;
 		http.total_timeout_ms = runtime->total_timeout_ms;

@@ -1,8 +1,9 @@
 /*
  * HTTP requests on the event loop. One transfer is one exchange: its body arrives in pieces,
  * its end is told once. Certificates are checked, redirects not followed, proxies taken from
- * the environment (https_proxy, all_proxy, no_proxy …), certificates from CURL_CA_BUNDLE,
- * SSL_CERT_FILE and SSL_CERT_DIR when they are set. The process must ignore SIGPIPE.
+ * the environment (https_proxy, all_proxy, no_proxy …), certificates from HERMES_CA_BUNDLE,
+ * CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR when they are set. The
+ * process must ignore SIGPIPE.
  */
 #ifndef HERMES_WORKER_PROVIDERS_HTTP_H
 #define HERMES_WORKER_PROVIDERS_HTTP_H

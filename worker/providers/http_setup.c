@@ -96,18 +96,31 @@ variable(const char *name)
 	return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
+/* A file that is not there would let every request fail; those of the system may do. */
+static const char *
+readable_variable(const char *name)
+{
+	const char *file = variable(name);
+
+	return file != NULL && access(file, R_OK) == 0 ? file : NULL;
+}
+
 /* The user's variables, which libcurl leaves to its callers. Where they leave the choice to
  * us, the folder is taken: reading the file with all certificates costs 17 ms and 1 MiB,
  * looking one up in the folder nothing. What the folder does not know is tried with the file
  * by http_setup_bundle(). */
 static void
-set_certificates(struct http_setup *setup, const struct curl_library *curl, CURL *easy)
+set_certificates(
+    struct http_setup *setup, const struct curl_library *curl, CURL *easy, const char *file)
 {
-	const char *file = variable("CURL_CA_BUNDLE"), *folder = variable("SSL_CERT_DIR");
+	static const char *const names[] = {
+	    "HERMES_CA_BUNDLE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"};
+	const char *folder = variable("SSL_CERT_DIR");
 	char *known_file = NULL, *known_folder = NULL;
+	size_t i;
 
-	if (file == NULL)
-		file = variable("SSL_CERT_FILE");
+	for (i = 0; file == NULL && i < sizeof names / sizeof names[0]; i++)
+		file = readable_variable(names[i]);
 	if (folder != NULL)
 		curl->easy_setopt(easy, CURLOPT_CAPATH, folder);
 	curl->easy_getinfo(easy, CURLINFO_CAINFO, &known_file);
@@ -184,7 +197,7 @@ http_setup_apply(struct http_setup *setup, const struct curl_library *curl, CURL
 	curl->easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->total_timeout_ms);
 	curl->easy_setopt(easy, CURLOPT_FRESH_CONNECT, request->fresh ? 1L : 0L);
 	if (strncasecmp(request->url, "https:", 6) == 0)
-		set_certificates(setup, curl, easy);
+		set_certificates(setup, curl, easy, request->ca_file);
 	set_method(setup, curl, easy, request);
 	if (set_headers(setup, curl, request->headers, error) == -1)
 		return -1;

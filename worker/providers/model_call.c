@@ -6,6 +6,7 @@
 
 #include "worker/providers/provider.h"
 #include "worker/providers/http_error.h"
+#include "worker/providers/model_keys.h"
 #include "worker/providers/retry.h"
 #include "worker/config/runtime.h"
 #include "common/alloc.h"
@@ -26,7 +27,8 @@ struct model_call {
 	const struct api_mode *mode; /* NULL when there is no such dialect */
 	void *state;		     /* of the mode; NULL before the first and between tries */
 	struct model_request request;
-	struct runtime runtime; /* its own: the agent may go over to another one */
+	struct runtime runtime;	 /* its own: the agent may go over to another one */
+	struct model_keys *keys; /* NULL when there is just the one */
 	char *session_id;
 	struct model_callbacks callbacks;
 	void *arg;
@@ -101,12 +103,30 @@ try_later(struct model_call *call, const struct model_answer *answer)
 	delay = retry_delay_ms(answer, call->attempts, random, retry_scale());
 	interval = monotonic_interval(delay);
 	event_add(call->timer, &interval);
-	notice = retry_notice(answer, label_of(call), delay, call->attempts);
+	notice = retry_notice(
+	    answer, label_of(call), delay, call->attempts, retry_tries(&call->runtime));
 	log_info("model", "%s: %s", notice, answer->message != NULL ? answer->message : "");
 	/* Last: the callback may cancel the call. */
 	if (delay > RETRY_NOTICE_MS)
 		on_notice(notice, call);
 	free(notice);
+}
+
+/* With another key, at once; the tries begin anew. */
+static bool
+try_next_key(struct model_call *call, const struct model_answer *answer)
+{
+	char *notice;
+
+	if (call->shown || !model_keys_next(call->keys, answer, &notice))
+		return false;
+	call->attempts = 0;
+	event_active(call->timer, EV_TIMEOUT, 0);
+	/* Last: the callback may cancel the call. */
+	if (notice != NULL)
+		on_notice(notice, call);
+	free(notice);
+	return true;
 }
 
 static void
@@ -115,8 +135,10 @@ on_finished(const struct model_answer *answer, void *arg)
 	struct model_call *call = arg;
 
 	call->running = false;
+	if (try_next_key(call, answer))
+		return;
 	if (call->request.task == NULL && call->size <= ANSWER_MAX &&
-	    retry_wanted(answer, call->attempts, call->shown)) {
+	    retry_wanted(answer, call->attempts, retry_tries(&call->runtime), call->shown)) {
 		try_later(call, answer);
 		return;
 	}
@@ -200,6 +222,7 @@ model_call_start(struct event_base *base, const struct model_request *request,
 	call->request = *request;
 	runtime_copy(&call->runtime, request->runtime);
 	call->request.runtime = &call->runtime;
+	call->keys = model_keys_new(base, &call->runtime);
 	call->request.messages = json_object_get(request->messages);
 	call->request.tools = json_object_get(request->tools);
 	if (request->session_id != NULL)
@@ -209,7 +232,7 @@ model_call_start(struct event_base *base, const struct model_request *request,
 	call->arg = arg;
 	call->mode = api_mode_find(request->runtime->api_mode);
 	call->timer = evtimer_new(base, on_timer, call);
-	secret_register(request->runtime->api_key);
+	secret_register(call->runtime.api_key);
 	if (call->mode != NULL)
 		start_try(call);
 	else
@@ -242,6 +265,7 @@ model_call_cancel(struct model_call *call)
 	else if (call->state != NULL)
 		call->mode->release(call->state);
 	event_free(call->timer);
+	model_keys_free(call->keys);
 	runtime_clear(&call->runtime);
 	json_object_put(call->request.messages);
 	json_object_put(call->request.tools);

@@ -5,6 +5,7 @@
 #include <config.h>
 
 #include "worker/providers/retry.h"
+#include "worker/config/runtime.h"
 #include "common/alloc.h"
 
 #include <stdlib.h>
@@ -34,10 +35,16 @@ rule_of(enum model_error kind)
 	return i;
 }
 
-bool
-retry_wanted(const struct model_answer *answer, unsigned attempts, bool shown)
+unsigned
+retry_tries(const struct runtime *runtime)
 {
-	return answer->finish == FINISH_ERROR && !shown && attempts < RETRY_ATTEMPTS &&
+	return runtime->tries > 0 ? (unsigned)runtime->tries : RETRY_ATTEMPTS;
+}
+
+bool
+retry_wanted(const struct model_answer *answer, unsigned attempts, unsigned most, bool shown)
+{
+	return answer->finish == FINISH_ERROR && !shown && attempts < most &&
 	       rule_of(answer->error) < RULE_COUNT;
 }
 
@@ -84,13 +91,13 @@ retry_scale(void)
 }
 
 char *
-retry_notice(
-    const struct model_answer *answer, const char *label, int64_t delay_ms, unsigned attempts)
+retry_notice(const struct model_answer *answer, const char *label, int64_t delay_ms,
+    unsigned attempts, unsigned most)
 {
 	size_t rule = rule_of(answer->error);
 	const char *before = rule < RULE_COUNT ? rules[rule].before : "";
 	const char *after = rule < RULE_COUNT ? rules[rule].after : " failed";
 
-	return xasprintf("%s%s%s, next try in %lld s (%u of %d)", before, label, after,
-	    (long long)((delay_ms + 999) / 1000), attempts + 1, RETRY_ATTEMPTS);
+	return xasprintf("%s%s%s, next try in %lld s (%u of %u)", before, label, after,
+	    (long long)((delay_ms + 999) / 1000), attempts + 1, most);
 }
