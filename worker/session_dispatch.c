@@ -4,8 +4,8 @@
 #include <config.h>
 
 #include "worker/worker.h"
+#include "worker/acp/client_calls.h"
 #include "worker/acp/encode_v1.h"
-#include "worker/acp/permission.h"
 #include "worker/acp/turn_output.h"
 #include "worker/agent/display.h"
 #include "worker/agent/prompt_content.h"
@@ -317,8 +317,8 @@ on_client_answer(struct worker *worker, const struct message *message)
 	wire_start(&cursor, message->payload, message->length);
 	failed = wire_get_u8(&cursor) != 0;
 	text = wire_get_rest(&cursor, &length);
-	value = text != NULL ? parse(text, length) : NULL;
-	permission_answer(worker->permissions, message->request, failed, value);
+	value = text != NULL && length <= CLIENT_ANSWER_MAX ? parse(text, length) : NULL;
+	client_calls_answer(worker->client_calls, message->request, failed, value);
 	json_object_put(value);
 }
 

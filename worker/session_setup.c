@@ -6,6 +6,8 @@
 
 #include "worker/worker.h"
 #include "worker/allow_list.h"
+#include "worker/acp/client_calls.h"
+#include "worker/acp/client_files.h"
 #include "worker/acp/encode_v1.h"
 #include "worker/acp/permission.h"
 #include "worker/acp/turn_output.h"
@@ -228,12 +230,24 @@ make_agent(struct worker *worker, int64_t starts)
 	agent->limits.result_characters = 100000;
 	worker->allowed =
 	    allow_list_new(worker->base, configuration_home(worker->configuration));
+	worker->client_calls = client_calls_new(worker->base, worker->link);
 	worker->permissions =
-	    permission_list_new(worker->base, worker->link, approval_ms(worker->configuration));
+	    permission_list_new(worker->client_calls, approval_ms(worker->configuration));
 	worker->output = turn_output_new(worker->link, worker->permissions);
 	agent->output = turn_output_callbacks(worker->output);
 	agent->allow_always = on_allow_always;
 	agent->allow_arg = worker;
+}
+
+/* The client's files are used when it offers them and the user does not forbid it. */
+static void
+take_client_files(struct worker *worker, struct json_object *client, struct json_object *params)
+{
+	if (!configuration_boolean(worker->configuration, "acp.client_fs", true))
+		return;
+	worker->client_files = client_files_new(
+	    worker->client_calls, worker->output, client, params, worker->roots);
+	worker->agent.tools.editor = client_files_editor(worker->client_files);
 }
 
 /* Space-separated: these act at once when a turn runs. */
@@ -391,6 +405,7 @@ session_set_up(struct worker *worker, struct json_object *setup)
 	session_take_carried(worker, json_member_object(state, "carried"));
 	json_member_integer(setup, "starts", &starts);
 	make_agent(worker, starts);
+	take_client_files(worker, client, params);
 	if (!worker->noted)
 		session_take_notes(worker, params);
 	make_store(worker);
@@ -420,6 +435,8 @@ session_tear_down(struct worker *worker)
 	if (worker->scratch != NULL)
 		nftw(worker->scratch, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 	permission_list_free(worker->permissions);
+	client_files_free(worker->client_files);
+	client_calls_free(worker->client_calls);
 	allow_list_free(worker->allowed);
 	turn_output_free(worker->output);
 	file_stamps_free(agent->tools.stamps);

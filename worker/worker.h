@@ -13,6 +13,8 @@
 #include <stdint.h>
 
 struct allow_list;
+struct client_calls;
+struct client_files;
 struct event_base;
 struct permission_list;
 struct state;
@@ -44,6 +46,8 @@ struct worker {
 	bool rehearsal;		   /* the catalogue: the rehearsal provider is used */
 	/* A session's: */
 	struct agent agent;
+	struct client_calls *client_calls;
+	struct client_files *client_files; /* NULL: the disk alone counts */
 	struct permission_list *permissions;
 	struct allow_list *allowed; /* labels that are being saved */
 	struct turn_output *output;

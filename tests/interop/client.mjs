@@ -1,6 +1,7 @@
 // A client written with the official SDK: starts an agent, runs one turn, and prints as JSON what it saw.
-// usage: node client.mjs SCENARIO FOLDER COMMAND [ARGUMENT...]; SCENARIO is turn, deny or cancel.
+// usage: node client.mjs SCENARIO FOLDER COMMAND [ARGUMENT...]; SCENARIO is turn, deny, cancel or files.
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { PassThrough, Readable, Writable } from "node:stream";
 import * as acp from "@agentclientprotocol/sdk";
 import { Validator } from "./validate.mjs";
@@ -19,6 +20,10 @@ function watch(take) {
     for (const line of lines) if (line.trim() !== "") take(line);
   };
 }
+
+// The buffers of the scenario "files"; each file begins with an unsaved line.
+const buffers = {};
+const buffer = (path) => buffers[path] ??= `unsaved\n${readFileSync(path, "utf8")}`;
 
 const fromAgent = new PassThrough();
 const toAgent = new PassThrough();
@@ -41,6 +46,11 @@ const client = acp.client({ name: "hermes-acp-interop" })
     const option = params.options.find((one) => one.kind === wanted);
     return { outcome: { outcome: "selected", optionId: option.optionId } };
   })
+  .onRequest(acp.methods.client.fs.readTextFile, ({ params }) => ({ content: buffer(params.path) }))
+  .onRequest(acp.methods.client.fs.writeTextFile, ({ params }) => {
+    buffers[params.path] = params.content;
+    return {};
+  })
   .onNotification(acp.methods.client.session.update, ({ params }) => {
     const { update } = params;
     seen.updates[update.sessionUpdate] = (seen.updates[update.sessionUpdate] ?? 0) + 1;
@@ -55,7 +65,7 @@ await client.connectWith(stream, async (agent) => {
   const { agent: methods } = acp.methods;
   const started = await agent.request(methods.initialize, {
     protocolVersion: acp.PROTOCOL_VERSION,
-    clientCapabilities: {},
+    clientCapabilities: scenario === "files" ? { fs: { readTextFile: true, writeTextFile: true } } : {},
     clientInfo: { name: "hermes-acp-interop", version: "0" },
   });
   seen.protocolVersion = started.protocolVersion;
@@ -76,6 +86,7 @@ seen.exit = await new Promise((resolve) => {
   child.on("exit", (code) => resolve(code));
   child.stdin.end();
 });
+seen.buffers = buffers;
 seen.problems = validator.problems;
 seen.checked = validator.checked;
 console.log(JSON.stringify(seen));

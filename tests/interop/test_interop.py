@@ -82,6 +82,15 @@ class Sdk(InteropTest):
         self.assertEqual(seen["stopReason"], "end_turn")
         self.assertEqual(self.get("notes.txt"), b"status: draft\n")
 
+    def test_files(self):
+        """The client's buffers are read and written; the disk is not"""
+        server = self.coding_turn()
+        seen = self.sdk("files", server)
+        self.assertEqual(seen["stopReason"], "end_turn")
+        self.assertIn("unsaved", server.requests[1].result)
+        self.assertEqual(seen["buffers"], {self.path("notes.txt"): "unsaved\nstatus: final\n"})
+        self.assertEqual(self.get("notes.txt"), b"status: draft\n")
+
     def test_cancel(self):
         """Cancel while text streams"""
         server = self.model([model.delta("begun"), model.HANG])

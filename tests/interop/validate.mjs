@@ -61,9 +61,19 @@ export class Validator {
     if (gone.length > 0) this.problems.push(`${what}: dropped: ${gone.join(", ")}`);
   }
 
-  // A request that was sent by the client, so that the response can be told.
+  // A request that was sent by the client, so that the response can be told. In a log of both
+  // directions two requests may be open with the same id, one of each side.
   sent(message) {
-    if (message.method && message.id !== undefined) this.#open.set(message.id, message.method);
+    if (!message.method || message.id === undefined) return;
+    this.#open.set(message.id, [...(this.#open.get(message.id) ?? []), message.method]);
+  }
+
+  // The open request that a result answers: of two, the one whose schema it fits.
+  #answered(id, result) {
+    const methods = this.#open.get(id) ?? [];
+    const fits = (method) => zod[`z${byMethod.get(method)?.Response}`]?.safeParse(result).success;
+    const index = Math.max(0, methods.findIndex(fits));
+    return methods.splice(index, 1)[0];
   }
 
   // A message of the agent.
@@ -74,7 +84,7 @@ export class Validator {
       this.#check(byMethod.get(message.method)?.[kind], message.params,
         `${message.method} ${message.params?.update?.sessionUpdate ?? ""}`);
     } else if (message.result !== undefined) {
-      const method = this.#open.get(message.id);
+      const method = this.#answered(message.id, message.result);
       if (method) this.#check(byMethod.get(method)?.Response, message.result, `result of ${method}`);
     }
   }

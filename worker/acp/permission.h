@@ -5,20 +5,17 @@
 #ifndef HERMES_WORKER_ACP_PERMISSION_H
 #define HERMES_WORKER_ACP_PERMISSION_H
 
-#include "common/json.h"
 #include "worker/agent/output.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct event_base;
+struct client_calls;
 struct permission_list;
-struct supervisor_link;
 struct tool_run;
 
 /* `timeout_ms` 0: waits for ever. */
-struct permission_list *
-permission_list_new(struct event_base *base, struct supervisor_link *link, int64_t timeout_ms);
+struct permission_list *permission_list_new(struct client_calls *calls, int64_t timeout_ms);
 void permission_list_free(struct permission_list *list);
 /* Forgets every question without a word: who asked is gone. `list` may be NULL. */
 void permission_list_forget(struct permission_list *list);
@@ -26,8 +23,5 @@ void permission_ask(struct permission_list *list, uint32_t turn, const struct to
     void (*answered)(enum user_answer answer, void *arg), void *arg);
 /* The answer is not wanted any more. */
 void permission_withdraw(struct permission_list *list, const struct tool_run *run);
-/* An answer of the client. Unknown numbers (late answers) are ignored. */
-void permission_answer(
-    struct permission_list *list, uint32_t request, bool failed, struct json_object *value);
 
 #endif

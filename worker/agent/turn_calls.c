@@ -25,6 +25,7 @@
 
 enum call_state {
 	CALL_WAITING,
+	CALL_GATHERING, /* the editor is being asked for its texts */
 	CALL_ASKING,
 	CALL_STARTING, /* its start is being put on record */
 	CALL_RUNNING,
@@ -305,6 +306,27 @@ unknown_tool(struct batch_call *call)
 }
 
 static void
+prepare(struct batch_call *call)
+{
+	call->state = CALL_WAITING;
+	tool_run_prepare(call->run);
+	if (call->state != CALL_WAITING)
+		return; /* it has ended: the arguments were wrong */
+	show_card(call, CARD_PENDING);
+	judge(call);
+}
+
+static void
+on_gathered(struct tool_run *run, void *arg)
+{
+	struct batch_call *call = arg;
+
+	(void)run;
+	if (call->state == CALL_GATHERING)
+		prepare(call);
+}
+
+static void
 begin_call(struct batch_call *call)
 {
 	struct turn *turn = call->batch->turn;
@@ -325,11 +347,9 @@ begin_call(struct batch_call *call)
 	call->run = tool_run_new(tool, &turn->agent->tools, call->id, arguments,
 	    on_run_finished, on_run_progress, call);
 	json_object_put(arguments);
-	tool_run_prepare(call->run);
-	if (call->state != CALL_WAITING)
-		return; /* it has ended: the arguments were wrong */
-	show_card(call, CARD_PENDING);
-	judge(call);
+	call->state = CALL_GATHERING;
+	if (!tool_run_gather(call->run, on_gathered))
+		prepare(call);
 }
 
 /* How many calls from `begin` on may run beside each other. */
@@ -442,7 +462,7 @@ call_batch_cancel(struct call_batch *batch)
 		call = &batch->calls[i];
 		if (call->state == CALL_ASKING)
 			output->unask(call->run, output->arg);
-		if (call->state == CALL_RUNNING)
+		if (call->state == CALL_RUNNING || call->state == CALL_GATHERING)
 			tool_run_cancel(call->run);
 		else if (call->state == CALL_ASKING || call->state == CALL_STARTING)
 			tool_finish_error(call->run, "Not run: the user cancelled the turn.");

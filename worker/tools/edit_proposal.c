@@ -9,6 +9,7 @@
 #include "common/alloc.h"
 #include "common/fd.h"
 #include "common/utf8.h"
+#include "worker/tools/edit_source.h"
 #include "worker/tools/file_save.h"
 #include "worker/tools/text_file.h"
 
@@ -25,6 +26,8 @@ change_free(struct edit_change *change)
 	path_target_clear(&change->target);
 	buffer_free(&change->old);
 	buffer_free(&change->text);
+	buffer_free(&change->disk);
+	buffer_free(&change->note);
 	free(change);
 }
 
@@ -81,9 +84,10 @@ is_link(const char *path)
 	return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
 }
 
-/* Fills a new change from the disk. */
+/* Fills a new change from the disk and the editor. */
 static int
-load(struct edit_change *change, const struct tool_context *context, struct buffer *error)
+load(struct edit_change *change, const struct edit_proposal *proposal,
+    const struct tool_context *context, struct buffer *error)
 {
 	const struct path_target *target = &change->target;
 	int found;
@@ -98,11 +102,12 @@ load(struct edit_change *change, const struct tool_context *context, struct buff
 	found = read_bytes(target, &change->old, &change->status, error);
 	if (found == -1)
 		return -1;
-	change->existed = change->exists = found == 1;
+	change->on_disk = change->existed = change->exists = found == 1;
 	change->link = is_link(target->given);
 	change->mode = FILE_SAVE_DEFAULT_MODE;
-	change->seen = file_stamps_query(
-	    context->stamps, target->real, change->existed ? &change->status : NULL);
+	if (edit_source_take(change, proposal->texts, context, error) == -1)
+		return -1;
+	change->seen = edit_source_seen(change, context);
 	return 0;
 }
 
@@ -123,7 +128,7 @@ edit_proposal_file(struct edit_proposal *proposal, const struct tool_context *co
 			change_free(change);
 			return proposal->changes[i];
 		}
-	if (load(change, context, error) == -1) {
+	if (load(change, proposal, context, error) == -1) {
 		change_free(change);
 		return NULL;
 	}
@@ -257,10 +262,17 @@ edit_proposal_differs(const struct edit_proposal *proposal)
 	return false;
 }
 
-/* The file is still what it was when the proposal was made, and where it was. */
-static int
-verify(const struct edit_change *change, struct buffer *error)
+const struct buffer *
+edit_change_disk(const struct edit_change *change)
 {
+	return change->unsaved ? &change->disk : &change->old;
+}
+
+/* The file is still what it was when the proposal was made, and where it was. */
+int
+edit_change_verify(const struct edit_change *change, struct buffer *error)
+{
+	const struct buffer *before = edit_change_disk(change);
 	struct buffer now = BUFFER_EMPTY;
 	struct stat status;
 	int found, result = -1;
@@ -272,8 +284,8 @@ verify(const struct edit_change *change, struct buffer *error)
 		    change->target.shown);
 	} else {
 		found = read_bytes(&change->target, &now, &status, error);
-		if (found == (change->existed ? 1 : 0) && now.length == change->old.length &&
-		    memcmp(buffer_text(&now), buffer_text(&change->old), now.length) == 0)
+		if (found == (change->on_disk ? 1 : 0) && now.length == before->length &&
+		    memcmp(buffer_text(&now), buffer_text(before), now.length) == 0)
 			result = 0;
 		else if (found != -1)
 			(void)buffer_printf(error,
@@ -286,15 +298,16 @@ verify(const struct edit_change *change, struct buffer *error)
 	return result;
 }
 
-static int
-write_change(struct edit_change *change, struct stat *done, struct buffer *error)
+int
+edit_change_write(
+    struct edit_change *change, struct edit_written *written, struct buffer *error)
 {
 	struct file_save save = {.path = change->target.real,
 	    .shown = change->target.shown,
 	    .bytes = buffer_text(&change->text),
 	    .length = change->text.length,
 	    .mode = change->mode,
-	    .only_new = !change->existed};
+	    .only_new = !change->on_disk};
 
 	if (change->text.failed) {
 		(void)buffer_append_text(error, "Out of memory.");
@@ -307,21 +320,22 @@ write_change(struct edit_change *change, struct stat *done, struct buffer *error
 	if (file_save_write(&save, error) == -1)
 		return -1;
 	change->folders = save.folders;
-	*done = save.done;
+	written->done = save.done;
+	written->saved = true;
 	return 0;
 }
 
-/* Gives a written file its old content (or absence) back. */
-static int
-undo(const struct edit_change *change, struct buffer *error)
+int
+edit_change_undo(const struct edit_change *change, struct buffer *error)
 {
+	const struct buffer *before = edit_change_disk(change);
 	struct file_save save = {.path = change->target.real,
 	    .shown = change->target.shown,
-	    .bytes = buffer_text(&change->old),
-	    .length = change->old.length,
+	    .bytes = buffer_text(before),
+	    .length = before->length,
 	    .mode = change->status.st_mode & 07777};
 
-	if (change->existed)
+	if (change->on_disk)
 		return file_save_write(&save, error);
 	if (file_save_remove(change->target.real, change->target.shown, error) == -1)
 		return -1;
@@ -341,7 +355,7 @@ roll_back(const struct edit_proposal *proposal, size_t count, struct buffer *err
 		if (!edit_change_differs(proposal->changes[i - 1]))
 			continue;
 		buffer_clear(&reason);
-		if (undo(proposal->changes[i - 1], &reason) == 0)
+		if (edit_change_undo(proposal->changes[i - 1], &reason) == 0)
 			continue;
 		clean = false;
 		(void)buffer_printf(error, "\n%s is left changed: %s",
@@ -353,42 +367,26 @@ roll_back(const struct edit_proposal *proposal, size_t count, struct buffer *err
 	buffer_free(&reason);
 }
 
-/* An own write does not count as a foreign one, but what the model had not seen before it has
- * not seen now. */
-static void
-note_written(const struct edit_change *change, const struct tool_context *context,
-    const struct stat *done)
-{
-	const char *path = change->target.real;
-
-	if (!change->exists)
-		file_stamps_forget(context->stamps, path);
-	else if (change->whole || change->seen == FILE_SEEN)
-		file_stamps_record(context->stamps, path, done, true);
-	else if (change->seen == FILE_SEEN_PARTLY)
-		file_stamps_record(context->stamps, path, done, false);
-}
-
 int
 edit_proposal_apply(
     struct edit_proposal *proposal, const struct tool_context *context, struct buffer *error)
 {
-	struct stat *done = xcalloc(proposal->count + 1, sizeof *done);
+	struct edit_written *done = xcalloc(proposal->count + 1, sizeof *done);
 	int result = 0;
 	size_t i;
 
 	for (i = 0; i < proposal->count && result == 0; i++)
-		result = verify(proposal->changes[i], error);
+		result = edit_change_verify(proposal->changes[i], error);
 	for (i = 0; i < proposal->count && result == 0; i++) {
 		if (!edit_change_differs(proposal->changes[i]))
 			continue;
-		result = write_change(proposal->changes[i], &done[i], error);
+		result = edit_change_write(proposal->changes[i], &done[i], error);
 		if (result == -1)
 			roll_back(proposal, i, error);
 	}
 	for (i = 0; i < proposal->count && result == 0; i++)
 		if (edit_change_differs(proposal->changes[i]))
-			note_written(proposal->changes[i], context, &done[i]);
+			edit_source_written(proposal->changes[i], context, &done[i]);
 	free(done);
 	return result;
 }

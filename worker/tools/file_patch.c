@@ -5,12 +5,16 @@
  */
 #include <config.h>
 
+#include "worker/tools/edit_apply.h"
 #include "worker/tools/edit_hints.h"
 #include "worker/tools/edit_match.h"
 #include "worker/tools/edit_permission.h"
 #include "worker/tools/edit_proposal.h"
 #include "worker/tools/edit_report.h"
+#include "worker/tools/edit_source.h"
+#include "worker/tools/editor_texts.h"
 #include "worker/tools/patch_v4a.h"
+#include "worker/tools/patch_v4a_parse.h"
 #include "worker/tools/tool_rows.h"
 
 #include "common/alloc.h"
@@ -22,7 +26,8 @@
 
 struct patch_state {
 	struct edit_proposal proposal;
-	const char *strategy; /* how the passage was found; a constant */
+	struct edit_apply *apply; /* while it is being written */
+	const char *strategy;	  /* how the passage was found; a constant */
 	size_t replacements;
 	bool already;
 };
@@ -144,15 +149,48 @@ prepare_v4a(struct tool_run *run)
 	buffer_free(&error);
 }
 
+/* The files of a patch over several; a faulty patch has none, and prepare() says why. */
+static void
+want_files(struct tool_run *run, const char *patch)
+{
+	struct patch_operations operations;
+	struct buffer faults = BUFFER_EMPTY;
+	size_t i;
+
+	if (patch_v4a_parse(patch, &operations, &faults) == 0)
+		for (i = 0; i < operations.count; i++) {
+			editor_texts_want(run->texts, operations.items[i].path);
+			if (operations.items[i].kind == PATCH_MOVE)
+				editor_texts_want(run->texts, operations.items[i].to);
+		}
+	patch_operations_free(&operations);
+	buffer_free(&faults);
+}
+
+static void
+patch_sources(struct tool_run *run)
+{
+	const char *mode = json_member_text(run->arguments, "mode", "replace");
+	const char *path = json_member_text(run->arguments, "path", "");
+	const char *patch = json_member_string(run->arguments, "patch");
+
+	if (strcmp(mode, "patch") == 0 && patch != NULL)
+		want_files(run, patch);
+	else if (strcmp(mode, "replace") == 0 && *path != '\0')
+		editor_texts_want(run->texts, path);
+}
+
 static void
 patch_prepare(struct tool_run *run)
 {
 	const char *mode =
 	    json_has(run->arguments, "mode") ? tool_string(run, "mode", false) : "replace";
+	struct patch_state *state;
 
 	if (mode == NULL)
 		return;
-	run->state = xcalloc(1, sizeof(struct patch_state));
+	run->state = state = xcalloc(1, sizeof *state);
+	state->proposal.texts = run->texts;
 	if (strcmp(mode, "replace") == 0)
 		prepare_replace(run);
 	else if (strcmp(mode, "patch") == 0)
@@ -189,15 +227,26 @@ finish_patched(struct tool_run *run, const struct patch_state *state)
 		    "A file was changed by something else since it "
 		    "was last read; the patch fitted all the same. "
 		    "Read it again before further edits.");
+	edit_source_notes(&state->proposal, result);
 	edit_permission_diffs(&run->shown, &state->proposal);
 	tool_finish(run, result, false);
+}
+
+static void
+on_applied(const char *error, void *arg)
+{
+	struct tool_run *run = arg;
+
+	if (error != NULL)
+		tool_finish_error(run, "%s", error);
+	else
+		finish_patched(run, run->state);
 }
 
 static void
 patch_start(struct tool_run *run)
 {
 	struct patch_state *state = run->state;
-	struct buffer error = BUFFER_EMPTY;
 
 	if (edit_permission_planning(run))
 		tool_finish_error(run, "%s", run->permission.reason);
@@ -206,11 +255,20 @@ patch_start(struct tool_run *run)
 		    edit_report_unchanged(
 			"The file already has the new text; nothing was written."),
 		    false);
-	else if (edit_proposal_apply(&state->proposal, run->context, &error) == -1)
-		tool_finish_error(run, "%s", buffer_text(&error));
 	else
-		finish_patched(run, state);
-	buffer_free(&error);
+		edit_apply_start(
+		    &state->apply, &state->proposal, run->context, on_applied, run);
+}
+
+static void
+patch_cancel(struct tool_run *run)
+{
+	struct patch_state *state = run->state;
+	struct buffer text = BUFFER_EMPTY;
+
+	edit_apply_cancel(&state->apply, &text);
+	tool_finish_error(run, "%s", buffer_text(&text));
+	buffer_free(&text);
 }
 
 static void
@@ -220,6 +278,7 @@ patch_release(struct tool_run *run)
 
 	if (state == NULL)
 		return;
+	edit_apply_cancel(&state->apply, NULL);
 	edit_proposal_clear(&state->proposal);
 	free(state);
 	run->state = NULL;
@@ -251,7 +310,9 @@ const struct tool tool_patch = {
 		  "\"patch\":{\"type\":\"string\",\"description\":\"patch: the patch\"}}}",
     .kind = TOOL_KIND_EDIT,
     .class = TOOL_CLASS_PATH_SCOPED,
+    .sources = patch_sources,
     .prepare = patch_prepare,
     .start = patch_start,
+    .cancel = patch_cancel,
     .release = patch_release,
 };

@@ -8,6 +8,7 @@
 #include "worker/tools/tool_rows.h"
 
 #include "common/alloc.h"
+#include "worker/tools/editor_page.h"
 #include "worker/tools/fenced_text.h"
 #include "worker/tools/file_stamps.h"
 #include "worker/tools/grants.h"
@@ -23,6 +24,9 @@
 struct read_state {
 	struct path_target target;
 	struct file_stream stream;
+	struct editor_page page;
+	enum text_failure failure; /* why the disk has no text, with a sentence */
+	struct buffer error;
 	int64_t offset, limit; /* as asked for */
 	bool from_end; /* a negative offset: only the lines are counted, for the error */
 };
@@ -172,6 +176,8 @@ build_result(const struct read_state *state)
 	if (!stream->reached_end)
 		add_hint(&hint, "The file is so long that its lines were not all counted.");
 	hint_encoding(&stream->sample, &hint);
+	if (state->page.note != NULL)
+		add_hint(&hint, state->page.note);
 	json_set(result, "content",
 	    json_new_bytes(buffer_text(&window->content), window->content.length));
 	json_set_integer(result, stream->reached_end ? "total_lines" : "total_lines_at_least",
@@ -212,7 +218,12 @@ remember(struct tool_run *run, const struct read_state *state)
 	bool whole = window->first == 1 && stream->reached_end && !window->cut_line &&
 		     window->shown == window->lines;
 
-	if (run->context->stamps != NULL)
+	if (run->context->stamps == NULL)
+		return;
+	if (state->page.text.hash != 0)
+		file_stamps_record_text(run->context->stamps, state->target.real,
+		    &stream->status, whole, &state->page.text);
+	else
 		file_stamps_record(
 		    run->context->stamps, state->target.real, &stream->status, whole);
 }
@@ -244,29 +255,54 @@ read_done(void *arg)
 	}
 }
 
+/* The editor has no other text. */
+static void
+read_disk(struct tool_run *run)
+{
+	struct read_state *state = run->state;
+
+	if (state->stream.fd == -1)
+		finish_failure(run, state, state->failure, buffer_text(&state->error));
+	else
+		file_stream_start(&state->stream, run->context->base, read_done, run);
+}
+
+static void
+on_page(enum editor_page_result result, void *arg)
+{
+	struct tool_run *run = arg;
+	const struct read_state *state = run->state;
+
+	if (result == EDITOR_PAGE_FILLED)
+		read_done(run);
+	else if (result == EDITOR_PAGE_REFUSED)
+		tool_finish_error(run, "The editor refused to show %s: %s.",
+		    state->target.shown, state->page.note);
+	else
+		read_disk(run);
+}
+
 static void
 read_start(struct tool_run *run)
 {
 	struct read_state *state = run->state;
 	struct file_stream *stream = &state->stream;
-	enum text_failure failure = TEXT_READ;
-	struct buffer error = BUFFER_EMPTY;
 
 	if (!path_rules_still_real(state->target.real)) {
 		tool_finish_error(
 		    run, "%s was replaced by a link in the meantime.", state->target.shown);
 		return;
 	}
-	stream->fd = text_file_open(state->target.real, &stream->status, &failure, &error);
-	if (stream->fd == -1) {
-		finish_failure(run, state, failure, buffer_text(&error));
-		buffer_free(&error);
-		return;
-	}
+	stream->fd =
+	    text_file_open(state->target.real, &stream->status, &state->failure, &state->error);
 	state->from_end = state->offset < 0;
 	stream->window.first = state->offset > 1 ? state->offset : 1;
 	stream->window.count = state->limit < LIMIT_MAX ? state->limit : LIMIT_MAX;
-	file_stream_start(stream, run->context->base, read_done, run);
+	state->page = (struct editor_page){
+	    .context = run->context, .path = state->target.real, .done = on_page, .arg = run};
+	if ((stream->fd == -1 && state->failure != TEXT_ABSENT) ||
+	    !editor_page_start(&state->page, stream))
+		read_disk(run);
 }
 
 static void
@@ -274,6 +310,7 @@ read_cancel(struct tool_run *run)
 {
 	struct read_state *state = run->state;
 
+	editor_page_clear(&state->page);
 	file_stream_clear(&state->stream);
 	tool_finish_error(run, "Cancelled by the user.");
 }
@@ -285,7 +322,9 @@ read_release(struct tool_run *run)
 
 	if (state == NULL)
 		return;
+	editor_page_clear(&state->page);
 	file_stream_clear(&state->stream);
+	buffer_free(&state->error);
 	path_target_clear(&state->target);
 	free(state);
 	run->state = NULL;

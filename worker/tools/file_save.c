@@ -309,6 +309,21 @@ done:
 }
 
 int
+file_save_make_folders(const char *path, const char *shown, size_t *made, struct buffer *error)
+{
+	struct target target;
+
+	if (open_target(&target, path, made) == 0) {
+		fd_close(&target.folder);
+		return 0;
+	}
+	(void)fail(error, "write", shown, reason_for(errno));
+	file_save_remove_folders(path, *made);
+	*made = 0;
+	return -1;
+}
+
+int
 file_save_remove(const char *path, const char *shown, struct buffer *error)
 {
 	struct target target;

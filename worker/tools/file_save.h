@@ -28,6 +28,9 @@ struct file_save {
 
 /* 0; or -1 with a sentence in `error`, and the old content (or no file) is still there. */
 int file_save_write(struct file_save *save, struct buffer *error);
+/* Makes the parent folders of `path` and counts them in *made, which must be 0. */
+int
+file_save_make_folders(const char *path, const char *shown, size_t *made, struct buffer *error);
 /* Removes a regular file. */
 int file_save_remove(const char *path, const char *shown, struct buffer *error);
 /* Removes the innermost `count` parent folders of `path` as far as they are empty. */

@@ -20,6 +20,7 @@ struct file_stamp {
 	int64_t seconds;
 	long nanoseconds;
 	bool whole;
+	struct file_text text; /* hash 0: what was on the disk */
 };
 
 /* Oldest first. */
@@ -84,6 +85,13 @@ stamp_remove(struct file_stamps *stamps, size_t index)
 	    (stamps->count - index) * sizeof *stamps->items);
 }
 
+/* What the model has seen was never on the disk. */
+static bool
+is_unsaved(const struct file_stamp *stamp)
+{
+	return stamp->text.hash != 0 && !stamp->text.saved;
+}
+
 void
 file_stamps_record(
     struct file_stamps *stamps, const char *path, const struct stat *status, bool whole)
@@ -92,7 +100,9 @@ file_stamps_record(
 	struct file_stamp stamp = {0};
 
 	stamp_fill(&stamp, status);
-	stamp.whole = whole || (old != NULL && old->whole && stamp_same(old, &stamp));
+	stamp.whole =
+	    whole || (old != NULL && old->whole && !is_unsaved(old) && stamp_same(old, &stamp));
+	stamp.text.clean = old != NULL ? old->text.clean : 0;
 	stamp.path = xstrdup(path);
 	if (old != NULL)
 		stamp_remove(stamps, (size_t)(old - stamps->items));
@@ -112,9 +122,48 @@ file_stamps_query(const struct file_stamps *stamps, const char *path, const stru
 	if (now == NULL)
 		return FILE_CHANGED;
 	stamp_fill(&stamp, now);
-	if (!stamp_same(old, &stamp))
+	if (is_unsaved(old) || !stamp_same(old, &stamp))
 		return FILE_CHANGED;
 	return old->whole ? FILE_SEEN : FILE_SEEN_PARTLY;
+}
+
+void
+file_stamps_record_text(struct file_stamps *stamps, const char *path, const struct stat *status,
+    bool whole, const struct file_text *text)
+{
+	const struct file_stamp *old = stamp_find(stamps, path);
+	struct file_text kept = *text;
+	struct file_stamp *stamp;
+
+	if (old != NULL && old->whole && old->text.hash == text->hash)
+		whole = true;
+	if (old != NULL && kept.clean == 0)
+		kept.clean = old->text.clean;
+	if (old != NULL && (!text->saved || old->text.hash != 0))
+		file_stamps_forget(stamps, path); /* it was another text's */
+	file_stamps_record(stamps, path, status, whole);
+	stamp = &stamps->items[stamps->count - 1];
+	stamp->text = kept;
+}
+
+enum file_seen
+file_stamps_query_text(const struct file_stamps *stamps, const char *path, uint64_t hash)
+{
+	const struct file_stamp *stamp = stamp_find(stamps, path);
+
+	if (stamp == NULL)
+		return FILE_NEVER_SEEN;
+	if (stamp->text.hash != hash)
+		return FILE_CHANGED;
+	return stamp->whole ? FILE_SEEN : FILE_SEEN_PARTLY;
+}
+
+uint64_t
+file_stamps_clean(const struct file_stamps *stamps, const char *path)
+{
+	const struct file_stamp *stamp = stamp_find(stamps, path);
+
+	return stamp != NULL ? stamp->text.clean : 0;
 }
 
 void
@@ -143,9 +192,32 @@ file_stamps_describe(const struct file_stamps *stamps)
 		json_set_integer(item, "seconds", stamp->seconds);
 		json_set_integer(item, "nanoseconds", stamp->nanoseconds);
 		json_set_boolean(item, "whole", stamp->whole);
+		if (stamp->text.hash != 0) {
+			json_set_integer(item, "text", (int64_t)stamp->text.hash);
+			json_set_integer(item, "clean", (int64_t)stamp->text.clean);
+			json_set_boolean(item, "saved", stamp->text.saved);
+		}
 		json_object_array_add(description, item);
 	}
 	return description;
+}
+
+static void
+restore_one(struct file_stamps *stamps, const char *path, const struct stat *status,
+    struct json_object *item)
+{
+	bool whole = json_member_boolean(item, "whole", false);
+	struct file_text text = {.saved = json_member_boolean(item, "saved", false)};
+	int64_t hash = 0, clean = 0;
+
+	json_member_integer(item, "text", &hash);
+	json_member_integer(item, "clean", &clean);
+	text.hash = (uint64_t)hash;
+	text.clean = (uint64_t)clean;
+	if (hash != 0)
+		file_stamps_record_text(stamps, path, status, whole, &text);
+	else
+		file_stamps_record(stamps, path, status, whole);
 }
 
 void
@@ -174,7 +246,6 @@ file_stamps_restore(struct file_stamps *stamps, struct json_object *description)
 		status.st_size = (off_t)size;
 		status.st_mtim.tv_sec = (time_t)seconds;
 		status.st_mtim.tv_nsec = (long)nanoseconds;
-		file_stamps_record(
-		    stamps, path, &status, json_member_boolean(item, "whole", false));
+		restore_one(stamps, path, &status, item);
 	}
 }

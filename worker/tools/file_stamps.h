@@ -8,6 +8,7 @@
 #include "common/json.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 #define FILE_STAMPS_MAX 1000 /* the oldest goes (as in Hermes) */
@@ -29,6 +30,23 @@ void file_stamps_free(struct file_stamps *stamps);
  * leaves it whole. */
 void file_stamps_record(
     struct file_stamps *stamps, const char *path, const struct stat *status, bool whole);
+/* A text that came from the editor or is known to be there. */
+struct file_text {
+	uint64_t hash;	/* of what the model has seen or written (editor_text_hash) */
+	uint64_t clean; /* of what both the editor and the disk are known to have had; 0 keeps
+			 * what is known */
+	bool saved;	/* the disk had it, too */
+};
+
+/* The same for a text of the editor. A partial view of the same text leaves it whole. */
+void file_stamps_record_text(struct file_stamps *stamps, const char *path,
+    const struct stat *status, bool whole, const struct file_text *text);
+/* Whether the model has seen this very text. */
+enum file_seen
+file_stamps_query_text(const struct file_stamps *stamps, const char *path, uint64_t hash);
+/* The text that the editor and the disk both had when they were last seen to agree; 0 when
+ * that is not known. */
+uint64_t file_stamps_clean(const struct file_stamps *stamps, const char *path);
 /* `now` is the file's present state, NULL when there is no file. */
 enum file_seen
 file_stamps_query(const struct file_stamps *stamps, const char *path, const struct stat *now);

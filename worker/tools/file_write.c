@@ -5,11 +5,14 @@
  */
 #include <config.h>
 
+#include "worker/tools/edit_apply.h"
 #include "worker/tools/edit_hints.h"
 #include "worker/tools/edit_match.h"
 #include "worker/tools/edit_permission.h"
 #include "worker/tools/edit_proposal.h"
 #include "worker/tools/edit_report.h"
+#include "worker/tools/edit_source.h"
+#include "worker/tools/editor_texts.h"
 #include "worker/tools/text_file.h"
 #include "worker/tools/tool_rows.h"
 
@@ -22,7 +25,8 @@
 
 struct write_state {
 	struct edit_proposal proposal;
-	const char *warning; /* a constant, or NULL */
+	struct edit_apply *apply; /* while it is being written */
+	const char *warning;	  /* a constant, or NULL */
 };
 
 /* True, with the run ended, when the existing file must not be overwritten blindly. */
@@ -84,6 +88,15 @@ is_utf16(const struct edit_change *change)
 }
 
 static void
+write_sources(struct tool_run *run)
+{
+	const char *path = json_member_string(run->arguments, "path");
+
+	if (path != NULL && *path != '\0')
+		editor_texts_want(run->texts, path);
+}
+
+static void
 write_prepare(struct tool_run *run)
 {
 	const char *path = tool_string(run, "path", false);
@@ -105,6 +118,7 @@ write_prepare(struct tool_run *run)
 		return;
 	}
 	run->state = state = xcalloc(1, sizeof *state);
+	state->proposal.texts = run->texts;
 	change = edit_proposal_file(&state->proposal, run->context, path, &error);
 	if (change == NULL) {
 		tool_finish_error(run, "%s", buffer_text(&error));
@@ -134,26 +148,46 @@ finish_written(struct tool_run *run, const struct write_state *state)
 	json_set_text(result, "resolved_path", change->target.real);
 	if (state->warning != NULL)
 		json_set_text(result, "_warning", state->warning);
+	edit_source_notes(&state->proposal, result);
 	edit_permission_diffs(&run->shown, &state->proposal);
 	tool_finish(run, result, false);
+}
+
+static void
+on_applied(const char *error, void *arg)
+{
+	struct tool_run *run = arg;
+
+	if (error != NULL)
+		tool_finish_error(run, "%s", error);
+	else
+		finish_written(run, run->state);
 }
 
 static void
 write_start(struct tool_run *run)
 {
 	struct write_state *state = run->state;
-	struct buffer error = BUFFER_EMPTY;
 
 	if (edit_permission_planning(run))
 		tool_finish_error(run, "%s", run->permission.reason);
 	else if (!edit_change_differs(state->proposal.changes[0]))
 		tool_finish(run,
 		    edit_report_unchanged("The file already has exactly this content."), false);
-	else if (edit_proposal_apply(&state->proposal, run->context, &error) == -1)
-		tool_finish_error(run, "%s", buffer_text(&error));
 	else
-		finish_written(run, state);
-	buffer_free(&error);
+		edit_apply_start(
+		    &state->apply, &state->proposal, run->context, on_applied, run);
+}
+
+static void
+write_cancel(struct tool_run *run)
+{
+	struct write_state *state = run->state;
+	struct buffer text = BUFFER_EMPTY;
+
+	edit_apply_cancel(&state->apply, &text);
+	tool_finish_error(run, "%s", buffer_text(&text));
+	buffer_free(&text);
 }
 
 static void
@@ -163,6 +197,7 @@ write_release(struct tool_run *run)
 
 	if (state == NULL)
 		return;
+	edit_apply_cancel(&state->apply, NULL);
 	edit_proposal_clear(&state->proposal);
 	free(state);
 	run->state = NULL;
@@ -183,7 +218,9 @@ const struct tool tool_write_file = {
 	"\"required\":[\"path\",\"content\"]}",
     .kind = TOOL_KIND_EDIT,
     .class = TOOL_CLASS_PATH_SCOPED,
+    .sources = write_sources,
     .prepare = write_prepare,
     .start = write_start,
+    .cancel = write_cancel,
     .release = write_release,
 };

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct editor;
+struct editor_texts;
 struct event_base;
 struct file_stamps;
 struct grants;
@@ -63,6 +65,7 @@ struct tool_context {
 	struct shell_state *shell;  /* cwd and exports that commands carry over */
 	struct todo_list *todo;
 	struct memory *memory;	      /* NULL = it has none */
+	const struct editor *editor;  /* files that the editor has open; NULL = none */
 	struct state_queue *sessions; /* jobs on the database of all sessions; NULL = none */
 };
 
@@ -125,6 +128,9 @@ struct tool {
 	enum tool_class class;
 	/* False: a model is not told of it in this session. May be NULL: always true. */
 	bool (*offered)(const struct tool_context *context);
+	/* Names the files whose text prepare() wants from the editor: editor_texts_want() on
+	 * run->texts. May be NULL: none. */
+	void (*sources)(struct tool_run *run);
 	/* Checks the arguments, fills card and permission, keeps what it found in run->state.
 	 * Changes nothing outside. Bad arguments: tool_finish_error() and return. */
 	void (*prepare)(struct tool_run *run);
@@ -147,11 +153,13 @@ struct tool_run {
 	struct tool_card card;
 	struct tool_contents shown; /* what the card shows when the run has finished */
 	struct tool_permission permission;
-	void *state; /* the tool's own */
+	struct editor_texts *texts; /* what the editor said; NULL = it was not asked */
+	void *state;		    /* the tool's own */
 	/* Private to tool_run.c. */
 	bool prepared, started, ended;
 	tool_finished on_finished;
 	tool_progress on_progress;
+	void (*on_gathered)(struct tool_run *run, void *arg);
 	void *arg;
 };
 
@@ -168,6 +176,9 @@ bool session_mode_parse(const char *name, enum session_mode *mode);
 struct tool_run *tool_run_new(const struct tool *tool, struct tool_context *context,
     const char *call_id, struct json_object *arguments, tool_finished on_finished,
     tool_progress on_progress, void *arg);
+/* Gets what prepare() needs and cannot be had at once. True when `gathered` will be called,
+ * once and later, unless the run is cancelled; false when there is nothing to wait for. */
+bool tool_run_gather(struct tool_run *run, void (*gathered)(struct tool_run *run, void *arg));
 void tool_run_prepare(struct tool_run *run);
 void tool_run_start(struct tool_run *run);
 void tool_run_cancel(struct tool_run *run);

@@ -8,6 +8,8 @@
 
 #include "common/alloc.h"
 #include "common/utf8.h"
+#include "worker/tools/editor.h"
+#include "worker/tools/editor_texts.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,6 +94,29 @@ tool_run_new(const struct tool *tool, struct tool_context *context, const char *
 	return run;
 }
 
+static void
+on_texts(void *arg)
+{
+	struct tool_run *run = arg;
+
+	if (!run->ended)
+		run->on_gathered(run, run->arg);
+}
+
+bool
+tool_run_gather(struct tool_run *run, void (*gathered)(struct tool_run *run, void *arg))
+{
+	const struct tool_context *context = run->context;
+
+	if (run->tool->sources == NULL || context->editor == NULL || !context->editor->reads ||
+	    context->mode == SESSION_MODE_PLAN)
+		return false;
+	run->on_gathered = gathered;
+	run->texts = editor_texts_new(context, on_texts, run);
+	run->tool->sources(run);
+	return editor_texts_start(run->texts);
+}
+
 void
 tool_run_prepare(struct tool_run *run)
 {
@@ -127,6 +152,8 @@ tool_run_cancel(struct tool_run *run)
 {
 	if (run->ended)
 		return;
+	if (run->texts != NULL)
+		editor_texts_stop(run->texts);
 	if (!run->started)
 		tool_finish_error(run, "Cancelled by the user before it started.");
 	else if (run->tool->cancel != NULL)
@@ -169,6 +196,7 @@ tool_run_free(struct tool_run *run)
 	run->ended = true; /* nothing that release() stops may report any more */
 	if (run->tool->release != NULL)
 		run->tool->release(run);
+	editor_texts_free(run->texts);
 	card_clear(&run->card);
 	tool_contents_clear(&run->shown);
 	permission_clear(&run->permission);
