@@ -11,9 +11,9 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#define KILLS	  2000
-#define FILES	  2
-#define LINES	  700
+#define KILLS 2000
+#define FILES 2
+#define LINES 700
 #define DELAY_MAX 5000 /* microseconds; an edit takes some hundred */
 
 static const char *const names[FILES] = {"first/a.txt", "second/b.txt"};
@@ -130,7 +130,8 @@ test_killed_at_any_moment(void **state)
 		}
 		left += entries("first") + entries("second") - FILES;
 	}
-	print_message("%lu kills, %lu times behind an edit, %lu temporary files seen\n", kills, edits, left);
+	print_message("%lu kills, %lu times behind an edit, %lu temporary files seen\n", kills,
+	    edits, left);
 	/* That edits and kills meet is what makes this a test. */
 	assert_true(kills < 500 || (edits > kills / 2 && left > 0));
 	edit_once(number, true);

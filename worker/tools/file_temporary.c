@@ -20,11 +20,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PREFIX	      ".hermes-tmp."
+#define PREFIX ".hermes-tmp."
 #define RANDOM_LENGTH 6
-#define TRIES	      100
-#define ENTRIES_MAX   65536 /* of a folder that are looked at: some 20 ms */
-#define CHUNK	      65536
+#define TRIES 100
+#define ENTRIES_MAX 65536 /* of a folder that are looked at: some 20 ms */
+#define CHUNK 65536
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
 
@@ -41,8 +41,8 @@ file_temporary_open(int folder, mode_t mode, char name[FILE_TEMPORARY_NAME])
 			return -1;
 		for (i = 0; i < sizeof random; i++)
 			tail[i] = letters[random[i] % (sizeof letters - 1)];
-		(void)snprintf(
-		    name, FILE_TEMPORARY_NAME, PREFIX "%" PRIdMAX ".%s", (intmax_t)getpid(), tail);
+		(void)snprintf(name, FILE_TEMPORARY_NAME, PREFIX "%" PRIdMAX ".%s",
+		    (intmax_t)getpid(), tail);
 		fd = openat(
 		    folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 		if (fd != -1)
