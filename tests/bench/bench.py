@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures what the budgets promise and prints it as a Markdown table: start, session/new, our share of a
-turn, CPU per delta, memory, cancel, the death of one worker of many, stored sessions.
+turn, CPU per delta, memory, cancel, the death of one worker of many, stored sessions, files.
 
     tests/bench/bench.py [--build DIR] [--quick] [--only WORD] [--json FILE]
 
@@ -531,9 +531,84 @@ class Bench:
                  f"{ordered[-2] * 1e3:.0f} ms" if len(ordered) > 1 else "?", victim,
                  f"{len(answered)} of 32 answered")
 
+    def tool(self, name, *rows):
+        """(client, session) of a script in which the prompt "call N." is one call with the N-th arguments."""
+        path = os.path.join(self.folder, "calls.json")
+        with open(path, "w") as file:
+            json.dump({"replies": [{"match": f"call {number}.", "rounds": [
+                [{"tool": {"name": name, "arguments": row}}], [{"text": "done"}]]}
+                for number, row in enumerate(rows)]}, file)
+        client = self.client(f"--rehearsal={path}")
+        client.initialize()
+        return client, client.session()
+
+    def files(self):
+        """search_files on a tree of 50,000 files; a page of a file of 2 GB"""
+        tree = os.path.join(self.folder, "work", "tree")
+        for number in range(500):
+            folder = os.path.join(tree, f"d{number // 25}", f"e{number % 25}")
+            os.makedirs(folder)
+            for name in range(100):
+                with open(os.path.join(folder, f"f{name}.c"), "w") as file:
+                    file.write(f"int value_{number}_{name};\n" + "static int other;\n" * 20)
+        for label, pattern in (("few matches", "value_77_[0-9]+"), ("no match", "value_x")):
+            self.search_row(tree, label, pattern)
+        shutil.rmtree(tree)
+        self.page_row()
+
+    def search_row(self, tree, label, pattern):
+        client, session = self.tool("search_files", *[
+            {"pattern": pattern, "path": "tree", "limit": 50 + number} for number in range(12)])
+        direct, values = [], []
+        for number in range(12):
+            started = time.perf_counter()
+            subprocess.run(["rg", "-n", "--no-config", "-e", pattern, tree], check=False,
+                           stdout=subprocess.DEVNULL)
+            middle = time.perf_counter()
+            client.drain(client.prompt(session, f"call {number}."))
+            if number >= 2:
+                direct.append(middle - started)
+                values.append(time.perf_counter() - middle)
+        client.close()
+        ours, theirs = statistics.median(values), statistics.median(direct)
+        self.row(f"search_files in 50,000 files, {label}: whole turn against ripgrep alone",
+                 "≤ 1.2 ×", f"{ours / theirs:.2f} ×", f"{ours * 1e3:.0f} ms",
+                 f"{theirs * 1e3:.0f} ms")
+
+    def page_row(self):
+        path = os.path.join(self.folder, "work", "huge.txt")
+        with open(path, "w") as file:
+            file.write("a line of a file that is much too big\n" * 5000)
+            file.truncate(2 << 30)
+        times = 30
+        client, session = self.tool("read_file", *[
+            {"path": "huge.txt", "offset": 100 * number + 1, "limit": 100} for number in range(times)])
+        time.sleep(0.5)
+        before, values = self.peak(client), []
+        for number in range(times):
+            started = time.perf_counter()
+            client.drain(client.prompt(session, f"call {number}."))
+            values.append(time.perf_counter() - started)
+        more = self.peak(client) - before
+        client.close()
+        os.unlink(path)
+        self.latency("a page of a file of 2 GB, whole turn", "p50 ≤ 50 ms", values)
+        self.row("a page of a file of 2 GB: memory above idle", "≤ 8 MiB", f"{more / 1024:.2f} MiB")
+
+    @staticmethod
+    def peak(client):
+        """KiB that the processes of sessions have held at most, together."""
+        total = 0
+        for pid in client.workers():
+            for line in processes.read(f"/proc/{pid}/status").splitlines():
+                if line.startswith(b"VmHWM:"):
+                    total += int(line.split()[1])
+        return total
+
     def run(self):
         print("| what | budget | measured |\n|---|---|---|", flush=True)
-        for name in ("start", "new", "turn", "deltas", "memory", "cancel", "death", "stored"):
+        for name in ("start", "new", "turn", "deltas", "memory", "cancel", "death", "stored",
+                     "files"):
             if self.wanted(name):
                 try:
                     getattr(self, name)()
@@ -546,7 +621,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"))
     parser.add_argument("--quick", action="store_true", help="a fifth of the repetitions")
-    parser.add_argument("--only", help="start, new, turn, deltas, memory, cancel, death or stored")
+    parser.add_argument("--only", help="start, new, turn, deltas, memory, cancel, death, stored or files")
     parser.add_argument("--json", help="write the rows to this file too")
     arguments = parser.parse_args()
     arguments.build = os.path.abspath(arguments.build)

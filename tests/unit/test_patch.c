@@ -195,6 +195,31 @@ test_patch_rollback(void **state)
 	assert_false(exists("n"));
 }
 
+/* What the random edits had found. */
+static void
+test_blank_lines_and_line_ends(void **state)
+{
+	(void)state;
+	/* An empty line in the patch is the line of blanks in the file, all of it. */
+	put("a.txt", "x\n\t\t\n\tit\xe2\x80\x99s\n");
+	replace("a.txt", "\t\t\n\tit's\n", "\t\tnew();\n\tit's\n");
+	succeeds();
+	holds("a.txt", "x\n\t\tnew();\n\tit\xe2\x80\x99s\n");
+	/* A match never begins inside of a line end. */
+	put("b.txt", "one\r\ntwo\r\n");
+	replace("b.txt", "\ntwo", "\nnew\ntwo");
+	succeeds();
+	holds("b.txt", "one\r\nnew\r\ntwo\r\n");
+	replace("b.txt", "\ntwo", "+two");
+	succeeds();
+	holds("b.txt", "one\r\nnew+two\r\n");
+	/* Overlapping places are several. */
+	put("c.txt", "same\n\nsame\n\nsame\n");
+	patch("*** Begin Patch\n*** Update File: c.txt\n@@\n-same\n \n same\n*** End Patch\n");
+	fails("times");
+	holds("c.txt", "same\n\nsame\n\nsame\n");
+}
+
 int
 main(void)
 {
@@ -206,6 +231,7 @@ main(void)
 	    EDIT_CASE(test_patch_operations),
 	    EDIT_CASE(test_patch_places),
 	    EDIT_CASE(test_patch_rollback),
+	    EDIT_CASE(test_blank_lines_and_line_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

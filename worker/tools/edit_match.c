@@ -56,13 +56,24 @@ plain_ascii(const struct edit_text *text)
 }
 
 /* The new text for an exact match: its line ends become those of the file unless the old text
- * shows which ones are meant. */
+ * shows which ones are meant; `split`: its first line feed is half of a line end, and shows
+ * nothing. */
 static void
-append_exact(const struct edit_request *request, const char *line_end, struct buffer *out)
+append_exact(
+    const struct edit_request *request, const char *line_end, bool split, struct buffer *out)
 {
 	const char *at = request->new.bytes, *end = at + request->new.length, *newline;
+	struct edit_text old = request->old;
 
-	if (line_end[0] == '\r' && !contains(&request->old, '\n'))
+	if (split) {
+		old.bytes++;
+		old.length--;
+		if (at < end && *at == '\n') {
+			(void)buffer_append_text(out, "\r\n");
+			at++;
+		}
+	}
+	if (line_end[0] == '\r' && !contains(&old, '\n'))
 		while (at < end && (newline = memchr(at, '\n', (size_t)(end - at))) != NULL) {
 			(void)buffer_append(out, at, (size_t)(newline - at));
 			if (newline == request->new.bytes || newline[-1] != '\r')
@@ -102,12 +113,13 @@ append_passage(const struct edit_text *text, const struct edit_span *span,
     const struct edit_request *request, unsigned flags, struct buffer *out)
 {
 	struct edit_text passage = {text->bytes + span->start, span->end - span->start};
+	bool split = flags == 0 && passage.length > request->old.length;
 	const char *line_end = contains(&passage, '\n')
 				   ? edit_line_end(passage.bytes, passage.length)
 				   : edit_line_end(text->bytes, text->length);
 
 	if (flags == 0) {
-		append_exact(request, line_end, out);
+		append_exact(request, line_end, split, out);
 		return true;
 	}
 	if ((flags & EDIT_FOLD_LEADING) != 0)
@@ -132,6 +144,16 @@ refuse_passage(const struct edit_text *text, const struct edit_span *span, unsig
 	edit_hints_lines(text, span->start, span->end, 20, &result->error);
 }
 
+/* An exact match that begins between the two bytes of a line end takes both. */
+static void
+take_line_end(const struct edit_text *text, unsigned flags, size_t least,
+    const struct edit_request *request, struct edit_span *span)
+{
+	if (flags == 0 && request->old.bytes[0] == '\n' && span->start > least &&
+	    text->bytes[span->start - 1] == '\r')
+		span->start--;
+}
+
 /* Writes the text with all spans replaced. */
 static void
 replace_spans(const struct edit_text *text, const struct edit_request *request, unsigned flags,
@@ -140,6 +162,7 @@ replace_spans(const struct edit_text *text, const struct edit_request *request, 
 	size_t i, at = 0;
 
 	for (i = 0; i < spans->count; i++) {
+		take_line_end(text, flags, at, request, &spans->items[i]);
 		(void)buffer_append(
 		    &result->text, text->bytes + at, spans->items[i].start - at);
 		if (!append_passage(text, &spans->items[i], request, flags, &result->text)) {

@@ -75,6 +75,21 @@ skip_blanks(const struct edit_text *text, size_t at)
 	return at;
 }
 
+/* A line of nothing but blanks reads like an empty one, so that a passage that begins with it
+ * is found behind its blanks: they belong to it all the same. */
+static void
+take_blank_line(const struct edit_text *text, struct edit_span *span)
+{
+	size_t start = span->start;
+
+	if (text->bytes[start] != '\n' && text->bytes[start] != '\r')
+		return;
+	while (start > 0 && (text->bytes[start - 1] == ' ' || text->bytes[start - 1] == '\t'))
+		start--;
+	if (start == 0 || text->bytes[start - 1] == '\n')
+		span->start = start;
+}
+
 /* The passage ends where a line does. */
 static bool
 ends_line(const struct edit_text *text, size_t end, unsigned flags)
@@ -93,6 +108,8 @@ acceptable(
 {
 	uint32_t code;
 
+	if ((flags & EDIT_FOLD_TRAILING) != 0)
+		take_blank_line(text, span);
 	if ((flags & EDIT_FOLD_LEADING) != 0)
 		while (span->start > 0 && text->bytes[span->start - 1] != '\n')
 			span->start--;
@@ -116,15 +133,24 @@ add_span(struct edit_spans *spans, size_t *room, const struct edit_span *span)
 	spans->items[spans->count++] = *span;
 }
 
-/* The needle occurs again, overlapping its first occurrence at `place`. */
+/* The needle occurs again, overlapping its first occurrence at `place`; as whole lines where
+ * only those count. */
 static bool
-overlaps(const struct edit_text *folded, size_t place, const struct edit_text *needle)
+overlaps(const struct edit_text *folded, size_t place, const struct edit_text *needle,
+    bool whole_lines)
 {
+	const char *at = folded->bytes + place + 1, *end, *hit;
 	size_t window = 2 * (needle->length - 1), left = folded->length - place - 1;
 
-	return needle->length > 1 &&
-	       memmem(folded->bytes + place + 1, window < left ? window : left, needle->bytes,
-		   needle->length) != NULL;
+	if (needle->length < 2)
+		return false;
+	end = at + (window < left ? window : left);
+	while ((hit = memmem(at, (size_t)(end - at), needle->bytes, needle->length)) != NULL) {
+		if (!whole_lines || hit[-1] == '\n')
+			return true;
+		at = hit + 1;
+	}
+	return false;
 }
 
 /* Searches `folded` (what `text` reads as from `from` on) for `needle`. */
@@ -158,8 +184,8 @@ search_folded(const struct edit_text *text, size_t from, const struct edit_text 
 		add_span(spans, &room, &span);
 		at = place + needle->length;
 		misses = 0;
-		if (spans->count == 1 && !whole_lines)
-			spans->overlapping = overlaps(folded, place, needle);
+		if (spans->count == 1)
+			spans->overlapping = overlaps(folded, place, needle, whole_lines);
 	}
 }
 

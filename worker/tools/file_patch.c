@@ -61,6 +61,18 @@ refuse_texts(struct tool_run *run, const char *old, const char *new)
 	return true;
 }
 
+/* A flag that is none could mean either; true when the run has ended. */
+static bool
+refuse_flag(struct tool_run *run)
+{
+	struct json_object *flag = json_member(run->arguments, "replace_all");
+
+	if (flag == NULL || json_object_is_type(flag, json_type_boolean))
+		return false;
+	tool_finish_error(run, "patch: the argument \"replace_all\" must be true or false.");
+	return true;
+}
+
 /* Text without the byte order mark that a model may have copied. */
 static struct edit_text
 without_mark(const char *text)
@@ -110,7 +122,7 @@ prepare_replace(struct tool_run *run)
 	struct edit_change *change;
 	struct buffer error = BUFFER_EMPTY;
 
-	if (new == NULL || refuse_texts(run, old, new))
+	if (new == NULL || refuse_flag(run) || refuse_texts(run, old, new))
 		return;
 	tool_card_title(run, "Edit %s", path);
 	if (edit_permission_planning(run))

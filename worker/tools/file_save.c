@@ -10,6 +10,7 @@
 #include "common/alloc.h"
 #include "common/fd.h"
 #include "worker/tools/file_attributes.h"
+#include "worker/tools/file_temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +26,6 @@
 #else
 #define OPEN_FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #endif
-
-#define TEMPORARY_TRIES 100
 
 struct target {
 	int folder;		 /* the parent, open */
@@ -146,30 +145,6 @@ file_save_check(const char *path, const char *shown, struct buffer *error)
 	return result;
 }
 
-/* A new file beside the target; its name goes to `name`. -1 with errno. */
-static int
-open_temporary(int folder, mode_t mode, char *name, size_t size)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
-	unsigned char random[6];
-	char tail[sizeof random + 1] = "";
-	size_t i;
-	int fd, tries;
-
-	for (tries = 0; tries < TEMPORARY_TRIES; tries++) {
-		if (getentropy(random, sizeof random) == -1)
-			return -1;
-		for (i = 0; i < sizeof random; i++)
-			tail[i] = letters[random[i] % (sizeof letters - 1)];
-		(void)snprintf(name, size, ".hermes-tmp.%s", tail);
-		fd = openat(
-		    folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-		if (fd != -1 || errno != EEXIST)
-			return fd;
-	}
-	return -1;
-}
-
 /* Gives the new file the owner of the old one; -1 when that cannot be. */
 static int
 take_owner(int fd, const struct stat *old)
@@ -204,11 +179,12 @@ static enum outcome
 write_beside(struct file_save *save, const struct target *target)
 {
 	bool plain = !target->exists && save->mode == FILE_SAVE_DEFAULT_MODE;
-	char name[32];
-	int fd = open_temporary(target->folder, plain ? 0666 : 0600, name, sizeof name);
-	int code;
+	char name[FILE_TEMPORARY_NAME];
 	enum outcome outcome = FAILED;
+	int fd, code;
 
+	file_temporary_sweep(target->folder);
+	fd = file_temporary_open(target->folder, plain ? 0666 : 0600, name);
 	if (fd == -1)
 		return target->exists && (errno == EACCES || errno == EPERM) ? IN_PLACE
 									     : FAILED;
@@ -218,6 +194,7 @@ write_beside(struct file_save *save, const struct target *target)
 	}
 	if (fd_write_all(fd, save->bytes, save->length) == -1 ||
 	    take_mode(fd, save, target) == -1 || fsync(fd) == -1 ||
+	    !file_temporary_holds(fd, save->bytes, save->length) ||
 	    fstat(fd, &save->done) == -1)
 		goto failed;
 	if (renameat(target->folder, name, target->folder, target->name) == -1) {
@@ -264,7 +241,8 @@ write_in_place(struct file_save *save, const struct target *target)
 	    fd_read_all(fd, &old, SIZE_MAX / 8) == -1 || lseek(fd, 0, SEEK_SET) == -1)
 		goto done;
 	if (fd_write_all(fd, save->bytes, save->length) == -1 ||
-	    ftruncate(fd, (off_t)save->length) == -1 || fsync(fd) == -1) {
+	    ftruncate(fd, (off_t)save->length) == -1 || fsync(fd) == -1 ||
+	    !file_temporary_holds(fd, save->bytes, save->length)) {
 		restore(fd, &old);
 		goto done;
 	}

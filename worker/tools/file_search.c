@@ -57,7 +57,11 @@ static const struct word modes[] = {
 static bool
 read_word(struct tool_run *run, const char *name, const struct word *words, int *value)
 {
-	const char *text = json_member_text(run->arguments, name, "content");
+	const struct json_object *given = json_member(run->arguments, name);
+	/* Another type than a string is none of the words. */
+	const char *text = given != NULL && !json_object_is_type(given, json_type_string)
+			       ? ""
+			       : json_member_text(run->arguments, name, "content");
 	struct buffer known = BUFFER_EMPTY;
 	const struct word *word;
 
@@ -236,6 +240,19 @@ read_arguments(struct tool_run *run, struct search_state *state, const char *pat
 	return read_numbers(run, state) && read_pattern(run, state, pattern);
 }
 
+/* What a search would wait in for ever; true when the run has ended. */
+static bool
+refuse_place(struct tool_run *run, const struct path_target *target)
+{
+	if (!path_rules_below("/proc", target->real))
+		return false;
+	tool_finish_error(run,
+	    "search_files does not search %s: files of the kernel may never end. Read single "
+	    "ones with read_file.",
+	    target->shown);
+	return true;
+}
+
 static void
 search_prepare(struct tool_run *run)
 {
@@ -253,7 +270,7 @@ search_prepare(struct tool_run *run)
 		buffer_free(&error);
 		return;
 	}
-	if (!read_arguments(run, state, pattern))
+	if (refuse_place(run, &state->target) || !read_arguments(run, state, pattern))
 		return;
 	set_up(run, state);
 	tool_card_title(run,

@@ -353,6 +353,11 @@ path_rules_resolve(const struct tool_context *context, const char *path,
 		buffer_append_text(error, "The path is empty");
 		return -1;
 	}
+	if (strlen(path) >= PATH_MAX) {
+		buffer_printf(error, "The path is too long (%zu bytes, at most %d): %.60s...",
+		    strlen(path), PATH_MAX - 1, path);
+		return -1;
+	}
 	full = absolute(context, path);
 	try_unescaped(&full);
 	target->given = lexical(full);

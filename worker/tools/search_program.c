@@ -52,6 +52,16 @@ take_listed(struct search_program *program, const struct search_record *record)
 	buffer_append(&program->files, record->path, strlen(record->path) + 1);
 }
 
+/* A name below the root begins with a dot. */
+static bool
+hidden(const struct search_program *program, const char *path)
+{
+	const char *root = program->query.root;
+	size_t length = strlen(root);
+
+	return strncmp(path, root, length) == 0 && strstr(path + length, "/.") != NULL;
+}
+
 static void
 take_record(const struct search_record *record, void *arg)
 {
@@ -59,6 +69,9 @@ take_record(const struct search_record *record, void *arg)
 
 	if (program->listing)
 		take_listed(program, record);
+	else if (program->ripgrep != NULL && program->query.file_glob != NULL &&
+		 hidden(program, record->path))
+		return; /* ripgrep takes hidden files in when a type names them */
 	else if (program->output.form != SEARCH_COUNTS || record->number > 0)
 		search_collect_record(record, &program->collect); /* grep counts 0 as well */
 }
