@@ -76,6 +76,7 @@ restore_session(struct worker *worker, struct json_object *session)
 
 	if (mode != NULL && !worker->mode_given)
 		session_mode_parse(mode, &worker->agent.tools.mode);
+	session_restore_model(worker, session);
 	/* The process that died may not have come to tell it. */
 	if (title != NULL && worker->opening == SESSION_OPEN_REVIVE && !worker->titled)
 		session_tell_title(worker, title);
