@@ -281,7 +281,8 @@ class Fork(ReportTest):
         agent.call("session/set_model", {"sessionId": session, "modelId": "custom:other"})
         copy = agent.call("session/fork", {"sessionId": session, "cwd": self.work,
                                            "mcpServers": []})
-        self.assertEqual(copy["models"]["currentModelId"], "custom:other")
+        self.assertEqual([option["currentValue"] for option in copy["configOptions"]
+                          if option["id"] == "model"], ["custom:other"])
         agent.turn(copy["sessionId"])
         self.assertEqual(server.last.json["model"], "other")
 

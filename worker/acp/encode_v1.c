@@ -299,7 +299,7 @@ append_modes(struct buffer *out, const char *key)
 }
 
 static void
-append_models(struct buffer *out, const char *key, struct json_object *models)
+append_models(struct buffer *out, struct json_object *models)
 {
 	struct json_object *row;
 	size_t i;
@@ -308,7 +308,7 @@ append_models(struct buffer *out, const char *key, struct json_object *models)
 		row = json_object_array_get_idx(models, i);
 		if (i > 0)
 			buffer_append_byte(out, ',');
-		append_choice(out, key, json_member_text(row, "value", ""),
+		append_choice(out, "value", json_member_text(row, "value", ""),
 		    json_member_text(row, "name", ""), json_member_string(row, "description"));
 	}
 }
@@ -349,7 +349,7 @@ append_options(struct buffer *out, const struct option_values *values)
 	    "\"type\":\"select\"");
 	member(out, "currentValue", values->model);
 	buffer_append_text(out, ",\"options\":[");
-	append_models(out, "value", values->models);
+	append_models(out, values->models);
 	buffer_append_text(out, "]}");
 	append_levels(out, values);
 	buffer_append_byte(out, ']');
@@ -379,10 +379,6 @@ encode_v1_session(struct buffer *out, const struct option_values *values)
 	buffer_append_json_text(out, session_mode_name(values->mode));
 	buffer_append_text(out, ",\"availableModes\":[");
 	append_modes(out, "id");
-	buffer_append_text(out, "]},\"models\":{\"currentModelId\":");
-	buffer_append_json_text(out, values->model);
-	buffer_append_text(out, ",\"availableModels\":[");
-	append_models(out, "modelId", values->models);
 	buffer_append_text(out, "]},\"configOptions\":");
 	append_options(out, values);
 	buffer_append_byte(out, '}');

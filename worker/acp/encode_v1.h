@@ -47,7 +47,7 @@ void encode_v1_info(struct buffer *out, const char *title);
 void encode_v1_notice(struct buffer *out, const char *title, const char *description);
 /* Params of session/request_permission without the session id. */
 void encode_v1_permission(struct buffer *out, const struct tool_run *run);
-/* The members of the session/new result: modes, models and configOptions. */
+/* The members of the session/new result: modes and configOptions. */
 void encode_v1_session(struct buffer *out, const struct option_values *values);
 /* {"configOptions": […]} */
 void encode_v1_options_result(struct buffer *out, const struct option_values *values);
