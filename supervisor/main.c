@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum mode { MODE_SERVE, MODE_CHECK, MODE_SETUP };
+enum mode { MODE_SERVE, MODE_CHECK, MODE_CHECK_ONLINE, MODE_SETUP };
 
 static const struct option long_options[] = {
     {"version", no_argument, NULL, 'V'},
@@ -39,7 +39,7 @@ usage(FILE *out)
 {
 	fprintf(out,
 	    "usage: hermes-acp [-v] [--rehearsal[=FILE] [--allow-faults]]\n"
-	    "       hermes-acp --check | --setup | --version | --help\n"
+	    "       hermes-acp --check[=online] | --setup | --version | --help\n"
 	    "       hermes-acp sessions list | show | export | delete | prune ...\n"
 	    "\n"
 	    "An agent that speaks the Agent Client Protocol on standard input and output;\n"
@@ -47,7 +47,8 @@ usage(FILE *out)
 	    "\n"
 	    "  --rehearsal[=FILE]  play a script in place of a language model\n"
 	    "  --allow-faults      let the script play crashes (for tests)\n"
-	    "  --check             tell what is wrong with the set-up, exit 0 or 1\n"
+	    "  --check[=online]    tell what is wrong with the set-up, exit 0 or 1;\n"
+	    "                      online: ask the model's server as well\n"
 	    "  --setup             ask for provider, key and model\n"
 	    "  -v, --verbose       more on standard error; twice for debugging\n"
 	    "  sessions ...        what is stored of earlier sessions; sessions --help\n");
@@ -145,7 +146,12 @@ main(int argc, char **argv)
 			usage(stdout);
 			return EXIT_DONE;
 		case 'c':
-			mode = MODE_CHECK;
+			if (optarg != NULL && strcmp(optarg, "online") != 0) {
+				fprintf(
+				    stderr, "hermes-acp: --check=%s: only online\n", optarg);
+				return EXIT_USAGE;
+			}
+			mode = optarg != NULL ? MODE_CHECK_ONLINE : MODE_CHECK;
 			break;
 		case 's':
 			mode = MODE_SETUP;
@@ -174,6 +180,8 @@ main(int argc, char **argv)
 	options.worker = worker;
 	if (mode == MODE_CHECK)
 		return run_worker(worker, "--check", &options);
+	if (mode == MODE_CHECK_ONLINE)
+		return run_worker(worker, "--check-online", &options);
 	if (mode == MODE_SETUP)
 		return run_worker(worker, "--setup", &options);
 	return serve(&options);

@@ -5,6 +5,7 @@
 #include <config.h>
 
 #include "worker/worker.h"
+#include "worker/check_online.h"
 #include "worker/config/check.h"
 #include "worker/config/setup.h"
 #include "worker/program_path.h"
@@ -35,6 +36,9 @@ run_check(int argc, char **argv)
 	if (argc > 2)
 		options.rehearsal = argc > 3 ? argv[3] : "";
 	status = check_run(stdout, &options);
+	if (strcmp(argv[1], "--check-online") == 0 && options.rehearsal == NULL &&
+	    check_online(stdout) != 0)
+		status = 1;
 	free(worker);
 	free(guard);
 	return status;
@@ -62,7 +66,8 @@ main(int argc, char **argv)
 		return serve(WORKER_SESSION, argv);
 	if (argc == 4 && strcmp(argv[1], "--catalogue") == 0)
 		return serve(WORKER_CATALOGUE, argv);
-	if (argc >= 2 && strcmp(argv[1], "--check") == 0)
+	if (argc >= 2 &&
+	    (strcmp(argv[1], "--check") == 0 || strcmp(argv[1], "--check-online") == 0))
 		return run_check(argc, argv);
 	if (argc == 2 && strcmp(argv[1], "--setup") == 0)
 		return setup_run(stdin, stdout);

@@ -38,7 +38,25 @@ session_describe(const struct worker *worker, struct store_session_info *info)
 	info->system_prompt = worker->agent.system_prompt;
 	info->config = json_object_new_object();
 	json_set_text(info->config, "mode", session_mode_name(worker->agent.tools.mode));
+	json_set(info->config, "thought_level",
+	    worker->level != NULL ? json_new_text(worker->level) : NULL);
 	json_set(info->config, "additional_directories", additional_directories(worker));
+}
+
+void
+session_describe_choice(const struct worker *worker, struct json_object *state)
+{
+	struct json_object *choice;
+
+	if (!worker->model_chosen)
+		return;
+	choice = json_object_new_object();
+	json_set_text(choice, "provider", worker->agent.chosen.provider);
+	json_set_text(choice, "model", worker->agent.chosen.model);
+	json_set_text(choice, "base_url", worker->agent.chosen.base_url);
+	if (worker->level != NULL)
+		json_set_text(choice, "thought_level", worker->level);
+	json_set(state, "choice", choice);
 }
 
 void

@@ -207,10 +207,8 @@ change_mode(struct worker *worker, enum session_mode mode)
 	session_save_description(worker);
 	encode_v1_mode(&line, mode);
 	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
-	buffer_clear(&line);
-	encode_v1_options(&line, mode, worker->agent.chosen.model);
-	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
 	buffer_free(&line);
+	session_tell_options(worker);
 	session_tell_state(worker);
 }
 
@@ -240,12 +238,55 @@ static void
 set_model(struct worker *worker, uint32_t request, struct json_object *params)
 {
 	const char *id = json_member_text(params, "modelId", "");
+	struct buffer error = BUFFER_EMPTY;
 
-	if (strcmp(id, worker->agent.chosen.model) != 0) {
-		refuse(worker, request, INVALID_PARAMS, "Unknown model", id, "modelId");
-		return;
+	if (session_choose_model(worker, id, false, &error) == -1)
+		refuse(worker, request, INVALID_PARAMS, "The model cannot be used",
+		    buffer_text(&error), "modelId");
+	else
+		link_send(worker->link, TO_SUPERVISOR_RESPONSE, request, 0, "{}", 2);
+	buffer_free(&error);
+}
+
+static int
+choose_mode(struct worker *worker, const char *value, struct buffer *error)
+{
+	enum session_mode mode;
+
+	if (!session_mode_parse(value, &mode)) {
+		buffer_append_text(error, value);
+		return -1;
 	}
-	link_send(worker->link, TO_SUPERVISOR_RESPONSE, request, 0, "{}", 2);
+	change_mode(worker, mode);
+	return 0;
+}
+
+static int
+choose_model(struct worker *worker, const char *value, struct buffer *error)
+{
+	return session_choose_model(worker, value, false, error);
+}
+
+static const struct {
+	const char *id;
+	int (*choose)(struct worker *, const char *, struct buffer *);
+} options[] = {
+    {"mode", choose_mode},
+    {"model", choose_model},
+    {"thought_level", session_choose_level},
+};
+
+static void
+answer_options(struct worker *worker, uint32_t request)
+{
+	struct option_values values;
+	struct buffer line = BUFFER_EMPTY;
+
+	session_options(worker, &values);
+	encode_v1_options_result(&line, &values);
+	session_options_clear(&values);
+	link_send(worker->link, TO_SUPERVISOR_RESPONSE, request, 0, line.data, line.length);
+	buffer_free(&line);
 }
 
 static void
@@ -253,24 +294,20 @@ set_config_option(struct worker *worker, uint32_t request, struct json_object *p
 {
 	const char *id = json_member_text(params, "configId", "");
 	const char *value = json_member_text(params, "value", "");
-	struct agent *agent = &worker->agent;
-	enum session_mode mode = agent->tools.mode;
-	struct buffer line = BUFFER_EMPTY;
+	struct buffer error = BUFFER_EMPTY;
+	size_t i;
 
-	if (strcmp(id, "mode") != 0 && strcmp(id, "model") != 0) {
+	for (i = 0; i < sizeof options / sizeof options[0]; i++)
+		if (strcmp(options[i].id, id) == 0)
+			break;
+	if (i == sizeof options / sizeof options[0])
 		refuse(worker, request, INVALID_PARAMS, "Unknown option", id, "configId");
-		return;
-	}
-	if (strcmp(id, "mode") == 0 ? !session_mode_parse(value, &mode)
-				    : strcmp(value, agent->chosen.model) != 0) {
-		refuse(worker, request, INVALID_PARAMS, "Unknown value", value, "value");
-		return;
-	}
-	encode_v1_options_result(&line, mode, agent->chosen.model);
-	link_send(worker->link, TO_SUPERVISOR_RESPONSE, request, 0, line.data, line.length);
-	buffer_free(&line);
-	if (strcmp(id, "mode") == 0)
-		change_mode(worker, mode);
+	else if (options[i].choose(worker, value, &error) == -1)
+		refuse(worker, request, INVALID_PARAMS, "The value cannot be used",
+		    buffer_text(&error), "value");
+	else
+		answer_options(worker, request);
+	buffer_free(&error);
 }
 
 static const struct {

@@ -80,6 +80,7 @@ restore_session(struct worker *worker, struct json_object *session)
 
 	if (mode != NULL && !worker->mode_given)
 		session_mode_parse(mode, &agent->tools.mode);
+	session_restore_model(worker, session);
 	if (agent->system_prompt == NULL && prompt != NULL && system_prompt_fits(agent, prompt))
 		agent->system_prompt = xstrdup(prompt);
 	/* The process that died may not have come to tell it. */

@@ -237,6 +237,8 @@ make_agent(struct worker *worker, int64_t starts)
 	agent->output = turn_output_callbacks(worker->output);
 	agent->allow_always = on_allow_always;
 	agent->allow_arg = worker;
+	agent->on_model = session_on_model;
+	agent->model_arg = worker;
 }
 
 /* The client's files are used when it offers them and the user does not forbid it. */
@@ -276,9 +278,12 @@ tell_ready(struct worker *worker)
 {
 	struct buffer line = BUFFER_EMPTY;
 	struct agent *agent = &worker->agent;
+	struct option_values values;
 
 	put_commands(&line);
-	encode_v1_session(&line, agent->tools.mode, agent->chosen.model);
+	session_options(worker, &values);
+	encode_v1_session(&line, &values);
+	session_options_clear(&values);
 	link_send(worker->link, TO_SUPERVISOR_READY, 0, 0, line.data, line.length);
 	buffer_clear(&line);
 	if (worker->opening != SESSION_OPEN_REVIVE) { /* else the client has them */
@@ -402,6 +407,7 @@ session_set_up(struct worker *worker, struct json_object *setup)
 	worker->mode_given =
 	    mode != NULL && session_mode_parse(mode, &worker->agent.tools.mode);
 	worker->opening = opening_of(json_member_text(setup, "open", "new"));
+	session_take_choice(worker, state);
 	session_take_carried(worker, json_member_object(state, "carried"));
 	json_member_integer(setup, "starts", &starts);
 	make_agent(worker, starts);
@@ -454,6 +460,7 @@ session_tear_down(struct worker *worker)
 		free(worker->roots[i]);
 	free(worker->roots);
 	free(worker->session_id);
+	free(worker->level);
 	free(worker->cwd);
 	free(worker->guard);
 	free(worker->scratch);

@@ -30,6 +30,7 @@ state_of(const struct worker *worker)
 	struct json_object *state = json_object_new_object();
 
 	json_set_text(state, "mode", session_mode_name(worker->agent.tools.mode));
+	session_describe_choice(worker, state);
 	json_set_boolean(state, "titled", worker->titled);
 	json_set_boolean(state, "noted", worker->noted);
 	return state;

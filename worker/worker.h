@@ -59,6 +59,8 @@ struct worker {
 	void (*opened)(struct worker *worker);
 	bool durable;	    /* the store is the database */
 	bool mode_given;    /* the set-up named the mode */
+	bool model_chosen;  /* the user chose the model while the session was open */
+	char *level;	    /* of thinking that the user chose, or NULL */
 	bool carried;	    /* the set-up held what a retired worker left */
 	bool titled, noted; /* the session has its title; the notes were told */
 	bool store_noted;   /* a note among them that no other process would find again */
@@ -82,8 +84,30 @@ void session_open(struct worker *worker, void (*opened)(struct worker *worker));
 /* session_description.c */
 /* Fills `info`; its config is the caller's, all else borrowed. */
 void session_describe(const struct worker *worker, struct store_session_info *info);
+/* What a successor has to know of the choice of a model, put into `state`. */
+void session_describe_choice(const struct worker *worker, struct json_object *state);
 /* The session is run in another way now: its row follows. */
 void session_save_description(struct worker *worker);
+
+/* session_model.c */
+struct option_values;
+/* What can be chosen; release with session_options_clear(). */
+void session_options(const struct worker *worker, struct option_values *values);
+void session_options_clear(struct option_values *values);
+/* Tells the client all options as they are now. */
+void session_tell_options(struct worker *worker);
+/* The user wants another model, from the next request on. `open`: also one that no list
+ * holds. -1 with the reason in `error`, and nothing has changed; else the client was told. */
+int
+session_choose_model(struct worker *worker, const char *name, bool open, struct buffer *error);
+/* The same with the level of thinking. */
+int session_choose_level(struct worker *worker, const char *level, struct buffer *error);
+/* Takes over what session_describe_choice() has put into `state`. */
+void session_take_choice(struct worker *worker, struct json_object *state);
+/* The model of a stored session (as of state_session_read()). */
+void session_restore_model(struct worker *worker, struct json_object *session);
+/* For the agent: the slash command. */
+bool session_on_model(const char *name, struct buffer *reply, void *arg);
 
 /* session_state.c: tells the supervisor what a successor of this worker has to know. */
 void session_tell_state(struct worker *worker);

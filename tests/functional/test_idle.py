@@ -87,7 +87,7 @@ class Requests(IdleTest):
             result = agent.call("session/set_config_option",
                                 {"sessionId": session, "configId": "model", "value": "fake"})
             values = {option["id"]: option["currentValue"] for option in result["configOptions"]}
-            self.assertEqual((values["mode"], values["model"]), ("plan", "fake"))
+            self.assertEqual((values["mode"], values["model"]), ("plan", "custom:fake"))
             self.rest(agent)
             agent.call("session/set_model", {"sessionId": session, "modelId": "fake"})
             self.rest(agent)

@@ -276,7 +276,15 @@ class Fork(ReportTest):
 
     def test_model_of_the_parent(self):
         """B28: the copy has the model of its parent"""
-        self.skipTest("a session's model cannot be switched yet: both have the configured one")
+        server, agent, session = self.start(model.say("one"), model.say("two"))
+        agent.turn(session)
+        agent.call("session/set_model", {"sessionId": session, "modelId": "custom:other"})
+        copy = agent.call("session/fork", {"sessionId": session, "cwd": self.work,
+                                           "mcpServers": []})
+        self.assertEqual([option["currentValue"] for option in copy["configOptions"]
+                          if option["id"] == "model"], ["custom:other"])
+        agent.turn(copy["sessionId"])
+        self.assertEqual(server.last.json["model"], "other")
 
 
 class Reads(ReportTest):

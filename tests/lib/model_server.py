@@ -221,6 +221,7 @@ class ModelServer:
         self.requests = []     # chat completions, in order
         self.auxiliary = []
         self.others = []       # everything else: GET /models …
+        self.listing = None    # the answer to GET /models, None for one model "fake"
         self.errors = []       # broken rules; a test fails on them
         self.allow_errors = False
         self.active = 0        # answers that are being sent now
@@ -345,6 +346,8 @@ class ModelServer:
     def choose(self, request):
         if request.method == "GET":
             self.others.append(request)
+            if self.listing is not None:
+                return self.listing
             return Reply([dump({"object": "list", "data": [{"id": "fake", "object": "model"}]})],
                          framing="length", content_type="application/json")
         if request.json is None or "messages" not in request.json:

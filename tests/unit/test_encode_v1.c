@@ -141,9 +141,17 @@ test_others(void **state)
 	struct buffer line = BUFFER_EMPTY;
 	struct todo_list *list = todo_list_new();
 	struct json_object *value;
+	struct option_values values = {.model = NASTY, .level = NASTY};
 	int mode;
 
 	(void)state;
+	values.models = json_object_new_array();
+	values.levels = json_object_new_array();
+	json_object_array_add(values.levels, json_new_text(NASTY));
+	value = json_object_new_object();
+	json_set_text(value, "value", NASTY);
+	json_set_text(value, "name", NASTY);
+	json_object_array_add(values.models, value);
 	encode_v1_plan(&line, list);
 	json_object_put(take(&line, "plan"));
 	todo_list_free(list);
@@ -162,11 +170,12 @@ test_others(void **state)
 	for (mode = SESSION_MODE_DEFAULT; mode <= SESSION_MODE_PLAN; mode++) {
 		encode_v1_mode(&line, (enum session_mode)mode);
 		json_object_put(take(&line, "current_mode_update"));
-		encode_v1_options(&line, (enum session_mode)mode, NASTY);
+		values.mode = (enum session_mode)mode;
+		encode_v1_options(&line, &values);
 		json_object_put(take(&line, "config_option_update"));
-		encode_v1_options_result(&line, (enum session_mode)mode, NASTY);
+		encode_v1_options_result(&line, &values);
 		json_object_put(take(&line, NULL));
-		encode_v1_session(&line, (enum session_mode)mode, NASTY);
+		encode_v1_session(&line, &values);
 		value = take(&line, NULL);
 		assert_false(json_has(value, "sessionId"));
 		assert_string_equal(
@@ -174,6 +183,8 @@ test_others(void **state)
 		    session_mode_name((enum session_mode)mode));
 		json_object_put(value);
 	}
+	json_object_put(values.models);
+	json_object_put(values.levels);
 	encode_v1_info(&line, NASTY);
 	json_object_put(take(&line, "session_info_update"));
 	encode_v1_info(&line, NULL);

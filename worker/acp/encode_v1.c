@@ -272,67 +272,115 @@ encode_v1_mode(struct buffer *out, enum session_mode mode)
 	buffer_append_byte(out, '}');
 }
 
-/* The array of config options: the mode, then the model. */
+/* One of several that can be chosen; `key` is what its value is called there. */
 static void
-append_options(struct buffer *out, enum session_mode mode, const char *model)
+append_choice(struct buffer *out, const char *key, const char *value, const char *name,
+    const char *description)
+{
+	buffer_printf(out, "{\"%s\":", key);
+	buffer_append_json_text(out, value);
+	member(out, "name", name);
+	if (description != NULL)
+		member(out, "description", description);
+	buffer_append_byte(out, '}');
+}
+
+static void
+append_modes(struct buffer *out, const char *key)
 {
 	size_t i;
 
+	for (i = 0; i < MODE_COUNT; i++) {
+		if (i > 0)
+			buffer_append_byte(out, ',');
+		append_choice(out, key, session_mode_name(modes[i].mode), modes[i].name,
+		    modes[i].description);
+	}
+}
+
+static void
+append_models(struct buffer *out, struct json_object *models)
+{
+	struct json_object *row;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(models); i++) {
+		row = json_object_array_get_idx(models, i);
+		if (i > 0)
+			buffer_append_byte(out, ',');
+		append_choice(out, "value", json_member_text(row, "value", ""),
+		    json_member_text(row, "name", ""), json_member_string(row, "description"));
+	}
+}
+
+static void
+append_levels(struct buffer *out, const struct option_values *values)
+{
+	const char *level;
+	size_t i;
+
+	if (values->levels == NULL)
+		return;
+	buffer_append_text(out,
+	    ",{\"id\":\"thought_level\",\"name\":\"Thinking\",\"category\":\"thought_level\","
+	    "\"type\":\"select\"");
+	member(out, "currentValue", values->level);
+	buffer_append_text(out, ",\"options\":[");
+	for (i = 0; i < json_object_array_length(values->levels); i++) {
+		level = json_object_get_string(json_object_array_get_idx(values->levels, i));
+		if (i > 0)
+			buffer_append_byte(out, ',');
+		append_choice(out, "value", level, level, NULL);
+	}
+	buffer_append_text(out, "]}");
+}
+
+/* The array of config options: the mode, the model, how much it thinks. */
+static void
+append_options(struct buffer *out, const struct option_values *values)
+{
 	buffer_append_text(out, "[{\"id\":\"mode\",\"name\":\"Mode\",\"category\":\"mode\","
 				"\"type\":\"select\"");
-	member(out, "currentValue", session_mode_name(mode));
+	member(out, "currentValue", session_mode_name(values->mode));
 	buffer_append_text(out, ",\"options\":[");
-	for (i = 0; i < MODE_COUNT; i++) {
-		buffer_append_text(out, i > 0 ? ",{\"value\":" : "{\"value\":");
-		buffer_append_json_text(out, session_mode_name(modes[i].mode));
-		member(out, "name", modes[i].name);
-		member(out, "description", modes[i].description);
-		buffer_append_byte(out, '}');
-	}
+	append_modes(out, "value");
 	buffer_append_text(out,
 	    "]},{\"id\":\"model\",\"name\":\"Model\",\"category\":\"model\","
 	    "\"type\":\"select\"");
-	member(out, "currentValue", model);
-	buffer_append_text(out, ",\"options\":[{\"value\":");
-	buffer_append_json_text(out, model);
-	member(out, "name", model);
-	buffer_append_text(out, "}]}]");
+	member(out, "currentValue", values->model);
+	buffer_append_text(out, ",\"options\":[");
+	append_models(out, values->models);
+	buffer_append_text(out, "]}");
+	append_levels(out, values);
+	buffer_append_byte(out, ']');
 }
 
 void
-encode_v1_options(struct buffer *out, enum session_mode mode, const char *model)
+encode_v1_options(struct buffer *out, const struct option_values *values)
 {
 	begin(out, "config_option_update");
 	buffer_append_text(out, ",\"configOptions\":");
-	append_options(out, mode, model);
+	append_options(out, values);
 	buffer_append_byte(out, '}');
 }
 
 void
-encode_v1_options_result(struct buffer *out, enum session_mode mode, const char *model)
+encode_v1_options_result(struct buffer *out, const struct option_values *values)
 {
 	buffer_append_text(out, "{\"configOptions\":");
-	append_options(out, mode, model);
+	append_options(out, values);
 	buffer_append_byte(out, '}');
 }
 
 void
-encode_v1_session(struct buffer *out, enum session_mode mode, const char *model)
+encode_v1_session(struct buffer *out, const struct option_values *values)
 {
-	size_t i;
-
 	buffer_append_text(out, "{\"modes\":{\"currentModeId\":");
-	buffer_append_json_text(out, session_mode_name(mode));
+	buffer_append_json_text(out, session_mode_name(values->mode));
 	buffer_append_text(out, ",\"availableModes\":[");
-	for (i = 0; i < MODE_COUNT; i++) {
-		buffer_append_text(out, i > 0 ? ",{\"id\":" : "{\"id\":");
-		buffer_append_json_text(out, session_mode_name(modes[i].mode));
-		member(out, "name", modes[i].name);
-		member(out, "description", modes[i].description);
-		buffer_append_byte(out, '}');
-	}
+	append_modes(out, "id");
 	buffer_append_text(out, "]},\"configOptions\":");
-	append_options(out, mode, model);
+	append_options(out, values);
 	buffer_append_byte(out, '}');
 }
 

@@ -10,6 +10,15 @@
 #include "worker/agent/output.h"
 #include "worker/tools/tool.h"
 
+/* What can be chosen in a session, and what is chosen. All borrowed. */
+struct option_values {
+	enum session_mode mode;
+	const char *model;	    /* a value of models */
+	struct json_object *models; /* [{value, name, description}] */
+	const char *level;	    /* of thinking, one of levels */
+	struct json_object *levels; /* names; NULL = there is no such choice */
+};
+
 /* All append one JSON object on one line. */
 void encode_v1_chunk(struct buffer *out, enum output_voice voice, const char *message_id,
     const char *bytes, size_t length);
@@ -33,15 +42,15 @@ void
 encode_v1_usage(struct buffer *out, int64_t used, int64_t size, int64_t input, int64_t output);
 void encode_v1_commands(struct buffer *out);
 void encode_v1_mode(struct buffer *out, enum session_mode mode);
-void encode_v1_options(struct buffer *out, enum session_mode mode, const char *model);
+void encode_v1_options(struct buffer *out, const struct option_values *values);
 void encode_v1_info(struct buffer *out, const char *title);
 void encode_v1_notice(struct buffer *out, const char *title, const char *description);
 /* Params of session/request_permission without the session id. */
 void encode_v1_permission(struct buffer *out, const struct tool_run *run);
 /* The members of the session/new result: modes and configOptions. */
-void encode_v1_session(struct buffer *out, enum session_mode mode, const char *model);
+void encode_v1_session(struct buffer *out, const struct option_values *values);
 /* {"configOptions": […]} */
-void encode_v1_options_result(struct buffer *out, enum session_mode mode, const char *model);
+void encode_v1_options_result(struct buffer *out, const struct option_values *values);
 
 /* The text of each update that is a piece of an answer, "" of every other; owned by the caller.
  */

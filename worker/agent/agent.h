@@ -51,6 +51,10 @@ struct agent {
 	/* A turn has ended, was saved and told; may be NULL. */
 	void (*on_turn_end)(const struct turn_end *end, void *arg);
 	void *on_arg;
+	/* The user asks for another model: false with the reason in `reply`, else what is said.
+	 * An empty name asks which there are. */
+	bool (*on_model)(const char *name, struct buffer *reply, void *arg);
+	void *model_arg;
 	/* Adds a label to command_allowlist for good. */
 	void (*allow_always)(const char *label, void *arg);
 	void *allow_arg;

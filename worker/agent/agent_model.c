@@ -7,6 +7,7 @@
 #include "worker/agent/agent.h"
 #include "worker/agent/agent_model.h"
 #include "worker/config/credential_pool.h"
+#include "worker/config/model_table.h"
 #include "common/log.h"
 
 #include <string.h>
@@ -44,10 +45,12 @@ is_same_model(const struct runtime *one, const struct runtime *other)
 void
 agent_use_model(struct agent *agent, const struct runtime *runtime)
 {
+	const struct model_row *row;
 	struct runtime copy;
 
 	if (!is_same_model(&agent->runtime, runtime)) {
-		agent->images = true;
+		row = model_table_find(runtime->provider, runtime->model);
+		agent->images = row == NULL || row->images;
 		agent->reasoning = reasoning_of(agent, runtime);
 	}
 	runtime_copy(&copy, runtime); /* may be the agent's own */

@@ -5,8 +5,10 @@
 
 #include "worker/agent/slash_commands.h"
 #include "worker/agent/agent.h"
+#include "common/alloc.h"
 #include "common/utf8.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void
@@ -21,16 +23,30 @@ run_help(struct agent *agent, const char *argument, struct buffer *reply)
 		buffer_printf(reply, "- `/%s` %s\n", command->name, command->description);
 }
 
+/* The argument without blanks around it; the caller frees it. */
+static char *
+trimmed(const char *argument)
+{
+	size_t length = strlen(argument);
+
+	while (length > 0 && strchr(" \t\r\n", argument[length - 1]) != NULL)
+		length--;
+	return xasprintf("%.*s", (int)length, argument);
+}
+
 static void
 run_model(struct agent *agent, const char *argument, struct buffer *reply)
 {
-	if (argument[0] != '\0')
-		buffer_append_text(reply,
-		    "This version takes the model from the configuration: set `model.default` "
-		    "in "
-		    "config.yaml or run `hermes-acp --setup`, then open a new session.\n\n");
+	char *name = trimmed(argument);
+
+	if (*name != '\0' && agent->on_model != NULL &&
+	    !agent->on_model(name, reply, agent->model_arg))
+		buffer_append_text(reply, "\n\nThe model stays what it is.\n\n");
 	buffer_printf(
-	    reply, "Model: `%s`\nProvider: %s\n", agent->runtime.model, agent->runtime.label);
+	    reply, "Model: `%s`\nProvider: %s\n", agent->chosen.model, agent->chosen.label);
+	if (*name == '\0' && agent->on_model != NULL)
+		agent->on_model("", reply, agent->model_arg);
+	free(name);
 }
 
 static void
@@ -85,7 +101,7 @@ run_version(struct agent *agent, const char *argument, struct buffer *reply)
 
 static const struct slash_command commands[] = {
     {"help", "lists these commands", NULL, run_help},
-    {"model", "shows the model and its provider", NULL, run_model},
+    {"model", "shows the model, or switches to another one", "provider:model", run_model},
     {"tools", "lists the tools", NULL, run_tools},
     {"context", "shows how full the model's context is", NULL, run_context},
     {"version", "shows the version", NULL, run_version},
