@@ -4,8 +4,12 @@
 #include <config.h>
 
 #include "worker/worker.h"
+#include "worker/store/state_queue.h"
 #include "worker/store/store_sqlite.h"
+#include "worker/supervisor_link.h"
+#include "common/alloc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The folders beside the first; null when there are none, which takes away what is stored. */
@@ -69,4 +73,49 @@ session_save_description(struct worker *worker)
 	session_describe(worker, &info);
 	store_sqlite_describe(worker->agent.store, &info, NULL, NULL);
 	json_object_put(info.config);
+}
+
+struct answer {
+	struct worker *worker;
+	uint32_t request;
+	struct buffer payload;
+};
+
+static int
+run_nothing(struct state *state, void *arg, struct buffer *error)
+{
+	(void)state;
+	(void)arg;
+	(void)error;
+	return SQLITE_OK;
+}
+
+static void
+on_reached(int code, const char *error, void *arg)
+{
+	struct answer *answer = arg;
+
+	(void)error;
+	if (code != SQLITE_ABORT)
+		link_send(answer->worker->link, TO_SUPERVISOR_RESPONSE, answer->request, 0,
+		    answer->payload.data, answer->payload.length);
+	buffer_free(&answer->payload);
+	free(answer);
+}
+
+void
+session_answer_saved(struct worker *worker, uint32_t request, const char *json, size_t length)
+{
+	struct answer *answer;
+
+	if (!worker->durable) {
+		link_send(worker->link, TO_SUPERVISOR_RESPONSE, request, 0, json, length);
+		return;
+	}
+	answer = xcalloc(1, sizeof *answer);
+	answer->worker = worker;
+	answer->request = request;
+	buffer_append(&answer->payload, json, length);
+	state_queue_read(worker->agent.tools.sessions, STATE_PATIENCE_WRITE, run_nothing,
+	    on_reached, answer);
 }

@@ -230,8 +230,8 @@ set_mode(struct worker *worker, uint32_t request, struct json_object *params)
 		refuse(worker, request, INVALID_PARAMS, "Unknown mode", id, "modeId");
 		return;
 	}
-	link_send(worker->link, TO_SUPERVISOR_RESPONSE, request, 0, "{}", 2);
 	change_mode(worker, mode);
+	session_answer_saved(worker, request, "{}", 2);
 }
 
 static void
@@ -244,7 +244,7 @@ set_model(struct worker *worker, uint32_t request, struct json_object *params)
 		refuse(worker, request, INVALID_PARAMS, "The model cannot be used",
 		    buffer_text(&error), "modelId");
 	else
-		link_send(worker->link, TO_SUPERVISOR_RESPONSE, request, 0, "{}", 2);
+		session_answer_saved(worker, request, "{}", 2);
 	buffer_free(&error);
 }
 
@@ -285,7 +285,7 @@ answer_options(struct worker *worker, uint32_t request)
 	session_options(worker, &values);
 	encode_v1_options_result(&line, &values);
 	session_options_clear(&values);
-	link_send(worker->link, TO_SUPERVISOR_RESPONSE, request, 0, line.data, line.length);
+	session_answer_saved(worker, request, line.data, line.length);
 	buffer_free(&line);
 }
 

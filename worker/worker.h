@@ -88,6 +88,10 @@ void session_describe(const struct worker *worker, struct store_session_info *in
 void session_describe_choice(const struct worker *worker, struct json_object *state);
 /* The session is run in another way now: its row follows. */
 void session_save_description(struct worker *worker);
+/* Answers a request with JSON once what was chosen before is saved, or cannot be: whoever reads
+ * the row then, a fork for example, finds it. */
+void
+session_answer_saved(struct worker *worker, uint32_t request, const char *json, size_t length);
 
 /* session_model.c */
 struct option_values;

@@ -278,11 +278,13 @@ class Fork(ReportTest):
         """B28: the copy has the model of its parent"""
         server, agent, session = self.start(model.say("one"), model.say("two"))
         agent.turn(session)
-        agent.call("session/set_model", {"sessionId": session, "modelId": "custom:other"})
-        copy = agent.call("session/fork", {"sessionId": session, "cwd": self.work,
-                                           "mcpServers": []})
-        self.assertEqual([option["currentValue"] for option in copy["configOptions"]
-                          if option["id"] == "model"], ["custom:other"])
+        # Each time at once: the choice is in the database when it has been answered.
+        for name in [f"m{number}" for number in range(20)] + ["other"]:
+            agent.call("session/set_model", {"sessionId": session, "modelId": f"custom:{name}"})
+            copy = agent.call("session/fork", {"sessionId": session, "cwd": self.work,
+                                               "mcpServers": []})
+            self.assertEqual([option["currentValue"] for option in copy["configOptions"]
+                              if option["id"] == "model"], [f"custom:{name}"])
         agent.turn(copy["sessionId"])
         self.assertEqual(server.last.json["model"], "other")
 
