@@ -7,6 +7,7 @@
 #include "supervisor/handlers.h"
 #include "supervisor/rpc.h"
 #include "supervisor/session_actions.h"
+#include "supervisor/session_worker_end.h"
 #include "supervisor/supervisor.h"
 #include "common/buffer.h"
 #include "common/json.h"
@@ -169,7 +170,7 @@ handle_catalogue_committed(struct supervisor *supervisor, const char *id)
 	struct session *session = session_find(supervisor->sessions, id);
 
 	if (session != NULL && !catalogue_commits(supervisor->catalogue, id))
-		session_tail_committed(session);
+		session_start_again(session);
 	supervisor_check_stop(supervisor);
 }
 

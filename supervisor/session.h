@@ -76,6 +76,7 @@ struct session {
 	uint32_t last_turn;
 	int64_t death_times[SESSION_DEATHS]; /* of the last workers that died in a turn */
 	unsigned starts;		     /* workers that it has had */
+	unsigned setup_deaths;		     /* in a row, before they were ready */
 	const char *open; /* what the worker does first: "new", "load", "resume" */
 	bool reopen;	  /* it is being closed only to be opened again */
 	TAILQ_HEAD(, waiting) waiting;

@@ -14,7 +14,6 @@
 #include "common/buffer.h"
 #include "common/wire.h"
 
-#include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,6 +215,7 @@ become_ready(struct session *session, const struct session_detail *detail)
 	struct pending *pending;
 
 	session->ready = true;
+	session->setup_deaths = 0;
 	session->state = SESSION_IDLE;
 	session_idle_since_now(session);
 	pending = session_opening(session);
@@ -263,21 +263,6 @@ stay(struct session *session, const struct session_detail *detail)
 	run_waiting(session);
 }
 
-/* Starts the worker that a request to open the session waits for. */
-static void
-open_now(struct session *session)
-{
-	struct pending *pending;
-
-	if (session_provide_worker(session) == 0)
-		return;
-	pending = session_opening(session);
-	if (pending != NULL)
-		pending_error_with(pending, RPC_INTERNAL_ERROR, "No worker could be started",
-		    "details", strerror(errno));
-	session_answer_closed(session);
-}
-
 /* Without its old worker: the next one opens it. */
 static void
 open_anew(struct session *session)
@@ -289,7 +274,7 @@ open_anew(struct session *session)
 		pending_result(pending, "{}", 2);
 	session->state = SESSION_DEAD;
 	session->close_wanted = false;
-	open_now(session);
+	session_open_now(session);
 }
 
 static void
@@ -302,17 +287,6 @@ closed(struct session *session, const struct session_detail *detail)
 	}
 	session_fail_calls(session, detail->cause);
 	open_anew(session);
-}
-
-void
-session_tail_committed(struct session *session)
-{
-	if (session->state != SESSION_DEAD)
-		return;
-	if (session_opening(session) != NULL)
-		open_now(session);
-	else
-		session_start_for_waiting(session);
 }
 
 void

@@ -19,8 +19,6 @@ void session_close(struct session *session);
 bool session_may_open_again(const struct session *session);
 /* Ends the worker of an idle session and starts another one with the session's set-up. */
 void session_open_again(struct session *session);
-/* The rest of its last answer is saved: a session that waited for that gets its worker. */
-void session_tail_committed(struct session *session);
 /* The session's timer has run down. */
 void session_timer(struct session *session);
 

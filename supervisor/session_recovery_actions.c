@@ -117,6 +117,7 @@ session_recovery_go_on(struct session *session, const struct session_detail *det
 {
 	(void)detail;
 	session->ready = true;
+	session->setup_deaths = 0;
 	session_disarm(session);
 	session->state = SESSION_TURN_RUNNING;
 	recovery_send(session);

@@ -11,7 +11,7 @@
 /* Starts a worker and sends it the set-up; the state is STARTING then. 0, or -1 with errno. */
 int session_start_worker(struct session *session);
 /* The same, but no worker may load the session while the rest of an answer is being saved: it
- * stays DEAD then, and session_tail_committed() goes on. */
+ * stays DEAD then, and session_start_again() goes on. */
 int session_provide_worker(struct session *session);
 /* Calls supervisor->session_timer() once after a time; an earlier one is forgotten. */
 void session_arm(struct session *session, int64_t milliseconds);

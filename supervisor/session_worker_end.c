@@ -15,12 +15,42 @@
 #include <errno.h>
 #include <string.h>
 
+/* Workers that may die in a row while they are set up: for a prompt that waits, and while the
+ * client waits for a session to be opened, who can ask again. */
+#define SETUP_DEATHS_MAX 3
+#define OPENING_DEATHS_MAX 2
+
 void
 session_start_for_waiting(struct session *session)
 {
 	if (!TAILQ_EMPTY(&session->waiting) && session_provide_worker(session) == -1)
 		session_fail_waiting(
 		    session, RPC_INTERNAL_ERROR, "No worker could be started", strerror(errno));
+}
+
+void
+session_open_now(struct session *session)
+{
+	struct pending *pending;
+
+	if (session_provide_worker(session) == 0)
+		return;
+	pending = session_opening(session);
+	if (pending != NULL)
+		pending_error_with(pending, RPC_INTERNAL_ERROR, "No worker could be started",
+		    "details", strerror(errno));
+	session_answer_closed(session);
+}
+
+void
+session_start_again(struct session *session)
+{
+	if (session->state != SESSION_DEAD)
+		return;
+	if (session_opening(session) != NULL)
+		session_open_now(session);
+	else
+		session_start_for_waiting(session);
 }
 
 void
@@ -83,11 +113,35 @@ session_setup_timeout(struct session *session, const struct session_detail *deta
 	worker_stop(session->worker, STOP_SETUP_TIMEOUT, 0, 200);
 }
 
+/* A worker that dies before it is ready has done nothing that anybody saw: the next one may do
+ * better, unless it is a load, of which a part may have been shown. */
+static bool
+may_start_again(struct session *session)
+{
+	unsigned limit =
+	    session_opening(session) != NULL ? OPENING_DEATHS_MAX : SETUP_DEATHS_MAX;
+
+	return ++session->setup_deaths < limit && !session->supervisor->stopping &&
+	       !session->close_wanted &&
+	       (session_opening(session) == NULL || strcmp(session->open, "load") != 0);
+}
+
 void
 session_start_died(struct session *session, const struct session_detail *detail)
 {
 	struct pending *pending;
 
+	if (may_start_again(session)) {
+		log_warning("session",
+		    "%s: its worker %s while it was set up; another one is tried", session->id,
+		    detail->cause);
+		session
+		    ->starts--; /* the next one takes its place, also in what it does first */
+		session_become_dead(session);
+		session_start_again(session);
+		return;
+	}
+	session->setup_deaths = 0;
 	pending = session_opening(session);
 	if (pending != NULL) {
 		session_error_died(pending, session, detail->cause);

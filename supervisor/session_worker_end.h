@@ -1,5 +1,5 @@
 /*
- * The end of a session's worker outside a turn. All but the first two are actions of the table
+ * The end of a session's worker outside a turn. All but the first four are actions of the table
  * in session_state.h.
  */
 #ifndef HERMES_SUPERVISOR_SESSION_WORKER_END_H
@@ -10,6 +10,12 @@
 
 /* What waits in a session without a worker gets one, or an error. */
 void session_start_for_waiting(struct session *session);
+/* Starts the worker that a request to open the session waits for, or answers with an error,
+ * which frees the session. */
+void session_open_now(struct session *session);
+/* A worker may be had again: a session without one gets it when anything waits in it. May free
+ * the session. */
+void session_start_again(struct session *session);
 /* The session has no worker now. What waits gets a new one, or an error. May free the session:
  * one that is to be closed. */
 void session_become_dead(struct session *session);

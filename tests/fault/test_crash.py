@@ -154,6 +154,47 @@ class Phases(CrashTest):
         time.sleep(0.5)
         self.assertEqual(agent.turn(agent.new_session(self.work)), "end_turn")
 
+    def stopped_spare(self, agent, workers):
+        """The spare, which takes what it is given and does not act; `workers` there are with it."""
+        agent.until(lambda: len(self.session_workers(agent)) == workers)
+        spare = max(self.session_workers(agent), key=lambda pid: processes.stat(pid)[2])
+        os.kill(spare, signal.SIGSTOP)
+        return spare
+
+    def test_in_the_set_up_of_a_new_session(self):
+        """the next one is set up; nobody notices"""
+        server = self.model()
+        agent = self.agent()
+        spare = self.stopped_spare(agent, 1)
+        request = agent.start("session/new", {"cwd": self.work, "mcpServers": []})
+        agent.ping()
+        processes.kill(spare)
+        session = agent.wait(request)["result"]["sessionId"]
+        self.assert_usable(server, agent, session)
+        self.assertEqual(len(agent.updates(session, "available_commands_update")), 1)
+
+    def test_in_the_set_up_of_a_successor(self):
+        """the prompt that waits for it runs on the next but one"""
+        server, agent, session = self.start()
+        self.assertEqual(agent.turn(session), "end_turn")
+        for deaths in 1, 2:
+            with self.subTest(deaths=deaths):
+                agent.until(lambda: len(self.session_workers(agent)) == 2)
+                worker = self.oldest_worker(agent)
+                spare = self.stopped_spare(agent, 2)
+                processes.kill(worker)
+                agent.until(lambda gone=worker: processes.stat(gone) is None)
+                request = agent.prompt_start(session, "go")
+                agent.ping()
+                if deaths == 2:
+                    second = [self.stopped_spare(agent, 2)]
+                processes.kill(spare)
+                if deaths == 2:
+                    agent.ping()
+                    processes.kill(second[0])
+                self.assertEqual(agent.wait(request)["result"]["stopReason"], "end_turn")
+        self.assert_usable(server, agent, session)
+
     def test_catalogue_worker(self):
         """it is replaced"""
         self.model()
