@@ -121,6 +121,10 @@ may_start_again(struct session *session)
 	unsigned limit =
 	    session_opening(session) != NULL ? OPENING_DEATHS_MAX : SETUP_DEATHS_MAX;
 
+	/* One that breaks the rules, or is of another version, does so each time. */
+	if (worker_cause(session->worker) != STOP_NONE &&
+	    worker_cause(session->worker) != STOP_SETUP_TIMEOUT)
+		return false;
 	return ++session->setup_deaths < limit && !session->supervisor->stopping &&
 	       !session->close_wanted &&
 	       (session_opening(session) == NULL || strcmp(session->open, "load") != 0);

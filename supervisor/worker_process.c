@@ -449,6 +449,12 @@ worker_stopping(const struct worker_process *worker)
 	return worker->cause != STOP_NONE || worker->refused;
 }
 
+enum stop_cause
+worker_cause(const struct worker_process *worker)
+{
+	return worker->cause;
+}
+
 void
 worker_list_pause(struct worker_list *list, bool pause)
 {

@@ -66,6 +66,8 @@ void worker_reject(struct worker_process *worker, enum stop_cause cause, const c
 /* It broke the rules. */
 void worker_violation(struct worker_process *worker, const char *text);
 bool worker_stopping(const struct worker_process *worker);
+/* Why it was asked to end; STOP_NONE when nobody did. */
+enum stop_cause worker_cause(const struct worker_process *worker);
 /* Pauses or resumes reading from every worker. */
 void worker_list_pause(struct worker_list *list, bool pause);
 void worker_list_stop_all(

@@ -171,6 +171,12 @@ worker_stopping(const struct worker_process *worker)
 	return worker->stopping || worker->violated;
 }
 
+enum stop_cause
+worker_cause(const struct worker_process *worker)
+{
+	return worker->cause;
+}
+
 /* Playing a worker. */
 
 /* Says something as the channel would hand it out: only what its row allows gets through. */

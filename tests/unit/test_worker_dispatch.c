@@ -123,6 +123,10 @@ test_died_at_start(void **state)
 	struct fixture *fixture = *state;
 
 	new_session(fixture);
+	fake_die(fixture->worker, "was killed by signal 7 (Bus error)");
+	expect(fixture, ""); /* the next one takes its place */
+	fixture->worker = session_first(fixture->fake->supervisor.sessions)->worker;
+	assert_non_null(fixture->worker);
 	fake_die(fixture->worker, "was killed by signal 9 (Killed)");
 	expect_part(fixture,
 	    "\"message\":\"The session's worker process was killed by signal 9 (Killed)\"");
