@@ -40,8 +40,12 @@ param(const struct catalogue_call *call, const char *name)
 static void
 list(struct catalogue_call *call)
 {
-	state_catalogue_list(
-	    call->worker->queue, param(call, "cwd"), param(call, "cursor"), on_done, call);
+	struct json_object *meta = json_member_object(call->params, "_meta");
+	bool all_sources =
+	    json_member_boolean(json_member_object(meta, "hermesAcp"), "allSources", false);
+
+	state_catalogue_list(call->worker->queue, param(call, "cwd"), param(call, "cursor"),
+	    all_sources, on_done, call);
 }
 
 static void

@@ -159,6 +159,87 @@ class Catalogue(SessionTest):
         self.assertEqual(rows, (0,))
 
 
+class Foreign(SessionTest):
+    """Sessions of other programs on the same database: listed on request, and gone on with in a copy."""
+
+    FOREIGN = "20260102_030405_abcdef"
+
+    def add_foreign(self):
+        """A session that Hermes' command line has written."""
+        connection, now = self.database(), time.time()
+        with connection:
+            connection.execute("INSERT INTO sessions(id, source, started_at, last_activity_at, title)"
+                               " VALUES (?, 'cli', ?, ?, 'elsewhere')", (self.FOREIGN, now, now))
+            connection.executemany(
+                "INSERT INTO messages(session_id, role, content, timestamp) VALUES (?, ?, ?, ?)",
+                [(self.FOREIGN, "user", "question-of-cli", now),
+                 (self.FOREIGN, "assistant", "answer-to-cli", now + 1)])
+
+    def rows(self, session):
+        return self.database().execute(
+            "SELECT role, content FROM messages WHERE session_id = ? AND active = 1 ORDER BY id",
+            (session,)).fetchall()
+
+    def foreign_state(self):
+        return (self.rows(self.FOREIGN), self.database().execute(
+            "SELECT * FROM sessions WHERE id = ?", (self.FOREIGN,)).fetchall())
+
+    def listed(self, agent, **params):
+        return {row["sessionId"]: row for row in agent.call("session/list", params)["sessions"]}
+
+    def test_listed_on_request(self):
+        _server, agent, session = self.told()
+        self.add_foreign()
+        self.assertEqual(list(self.listed(agent)), [session])
+        rows = self.listed(agent, _meta={"hermesAcp": {"allSources": True}})
+        self.assertEqual(set(rows), {session, self.FOREIGN})
+        self.assertEqual(rows[self.FOREIGN]["_meta"], {"hermesAcp": {"source": "cli"}})
+        self.assertNotIn("_meta", rows[session])
+
+    def test_goes_on_in_a_copy(self):
+        """load shows it, prompts go into the copy, also after a restart and with a killed worker; the
+        original is not touched"""
+        self.stderr_is_quiet = False
+        server, agent, _session = self.told()
+        self.add_foreign()
+        before = self.foreign_state()
+        for number, method in enumerate(("session/load", "session/resume", "session/load")):
+            mark = agent.mark()
+            self.open(agent, method, self.FOREIGN)
+            if method == "session/load":
+                text = agent.text(self.FOREIGN, mark)
+                self.assertTrue(text.startswith("answer-to-cli"), text)
+                self.assertEqual(text.count("fine"), number)
+            server.script[:] = [model.say("fine")]
+            self.assertEqual(agent.turn(self.FOREIGN, f"next-{number}"), "end_turn")
+            self.assertIn("question-of-cli", server.last.texts()[0])
+            self.assertEqual(len(self.rows(self.FOREIGN + ".acp")), 4 + 2 * number)
+            self.assertEqual(self.foreign_state(), before)
+            self.sweep(agent)
+            agent = self.agent()
+        self.open(agent, "session/load", self.FOREIGN)
+        server.script[:] = [[model.delta("begun "), model.HANG], model.say("ended")]
+        request = agent.prompt_start(self.FOREIGN, "last")
+        agent.wait_text(self.FOREIGN, "begun")
+        for pid in list(agent.workers()):
+            if "--session" in agent.workers().get(pid, ""):
+                processes.kill(pid)
+        self.assertEqual(agent.wait(request)["result"]["stopReason"], "end_turn")
+        self.assertEqual("".join(text for role, text in self.rows(self.FOREIGN + ".acp")[-3:]
+                                 if role == "assistant"), "begun ended")
+        self.assertEqual(self.foreign_state(), before)
+
+    def test_fork(self):
+        server, agent, _session = self.told()
+        self.add_foreign()
+        before = self.foreign_state()
+        copy = self.open(agent, "session/fork", self.FOREIGN)["sessionId"]
+        server.script[:] = [model.say("fine")]
+        self.assertEqual(agent.turn(copy), "end_turn")
+        self.assertIn(copy, self.listed(agent))
+        self.assertEqual(self.foreign_state(), before)
+
+
 class Recovery(SessionTest):
     def setUp(self):
         super().setUp()

@@ -58,7 +58,7 @@ test_all(void **state)
 	    "fork={\"sessionId\":\"f\",\"messages\":2} delete={\"removed\":true} "
 	    "again={\"removed\":false} tail={} ");
 	buffer_clear(&told);
-	state_catalogue_list(queue, NULL, NULL, done, text_arg("list"));
+	state_catalogue_list(queue, NULL, NULL, false, done, text_arg("list"));
 	assert_non_null(
 	    strstr(run_loop(), "list={\"sessions\":[{\"sessionId\":\"f\",\"cwd\":\"/v\","
 			       "\"title\":\"Title #2\",\"updatedAt\":\""));
@@ -86,7 +86,7 @@ static void
 test_refusals(void **state)
 {
 	(void)state;
-	state_catalogue_list(queue, NULL, "nonsense", done, text_arg("list"));
+	state_catalogue_list(queue, NULL, "nonsense", false, done, text_arg("list"));
 	assert_non_null(strstr(run_loop(), "cursor"));
 	assert_int_equal(last_code, STATE_REFUSED);
 	sql("INSERT INTO session_turn_leases VALUES ('s', 'pid=1:turn=x', 1, 1e11)");
@@ -105,7 +105,7 @@ test_lock_of_another(void **state)
 	pid_t pid = hold_lock(400);
 
 	(void)state;
-	state_catalogue_list(queue, "/w", NULL, done, text_arg("list"));
+	state_catalogue_list(queue, "/w", NULL, false, done, text_arg("list"));
 	assert_non_null(strstr(run_loop(), "\"sessionId\":\"s\""));
 	wait_for(pid);
 }

@@ -14,7 +14,7 @@ list(const char *cwd, const char *cursor)
 {
 	struct json_object *page;
 
-	assert_int_equal(state_list(database, cwd, cursor, &page, &error), SQLITE_OK);
+	assert_int_equal(state_list(database, cwd, cursor, false, &page, &error), SQLITE_OK);
 	return page;
 }
 
@@ -241,7 +241,7 @@ test_wrong_cursors(void **state)
 	(void)state;
 	for (i = 0; i < sizeof cursors / sizeof cursors[0]; i++) {
 		assert_int_equal(
-		    state_list(database, NULL, cursors[i], &page, &error), STATE_REFUSED);
+		    state_list(database, NULL, cursors[i], false, &page, &error), STATE_REFUSED);
 		assert_null(page);
 	}
 	assert_non_null(strstr(buffer_text(&error), "cursor is not one"));

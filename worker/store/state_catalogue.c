@@ -4,6 +4,7 @@
 #include <config.h>
 
 #include "worker/store/state_catalogue.h"
+#include "worker/store/state_foreign.h"
 #include "worker/store/state_fork.h"
 #include "worker/store/state_lease.h"
 #include "worker/store/state_list.h"
@@ -18,6 +19,7 @@ struct catalogue_job {
 	char *session, *id, *cwd, *cursor, *holder;
 	struct json_object *texts; /* of a tail, from number `first` on */
 	int64_t first;
+	bool all_sources;
 	struct json_object *result;
 	state_catalogue_done done;
 	void *arg;
@@ -69,7 +71,7 @@ run_list(struct state *state, void *arg, struct buffer *error)
 {
 	struct catalogue_job *job = arg;
 	struct json_object *page;
-	int code = state_list(state, job->cwd, job->cursor, &page, error);
+	int code = state_list(state, job->cwd, job->cursor, job->all_sources, &page, error);
 
 	set_result(job, page);
 	return code;
@@ -114,9 +116,16 @@ run_tail(struct state *state, void *arg, struct buffer *error)
 {
 	struct catalogue_job *job = arg;
 	struct json_object *session;
-	char *other = NULL;
-	int code = state_session_read(state, job->session, &session);
+	char *other = NULL, *copy;
+	int code = state_foreign_copy_id(state, job->session, &copy);
 
+	if (copy != NULL) {
+		free(job->session);
+		job->session = copy;
+	}
+	if (code != SQLITE_OK)
+		return code;
+	code = state_session_read(state, job->session, &session);
 	json_object_put(session);
 	set_result(job, json_object_new_object());
 	if (code == SQLITE_NOTFOUND)
@@ -138,12 +147,13 @@ run_tail(struct state *state, void *arg, struct buffer *error)
 
 void
 state_catalogue_list(struct state_queue *queue, const char *cwd, const char *cursor,
-    state_catalogue_done done, void *arg)
+    bool all_sources, state_catalogue_done done, void *arg)
 {
 	struct catalogue_job *job = new_job(NULL, done, arg);
 
 	job->cwd = copy_text(cwd);
 	job->cursor = copy_text(cursor);
+	job->all_sources = all_sources;
 	state_queue_read(queue, STATE_PATIENCE_WRITE, run_list, job_done, job);
 }
 

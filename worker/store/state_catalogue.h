@@ -21,7 +21,7 @@ typedef void (*state_catalogue_done)(
 
 /* `cwd` and `cursor` may be NULL. */
 void state_catalogue_list(struct state_queue *queue, const char *cwd, const char *cursor,
-    state_catalogue_done done, void *arg);
+    bool all_sources, state_catalogue_done done, void *arg);
 /* Makes session `id` from `source`, in folder `cwd`. */
 void state_catalogue_fork(struct state_queue *queue, const char *source, const char *id,
     const char *cwd, state_catalogue_done done, void *arg);

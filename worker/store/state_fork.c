@@ -150,7 +150,7 @@ copy_row(struct state *state, struct json_object *row, const char *source, const
 	    "INSERT INTO sessions(id, source, cwd, git_branch, git_repo_root, model, "
 	    "model_config, "
 	    "billing_provider, billing_base_url, billing_mode, parent_session_id, started_at, "
-	    "last_activity_at) SELECT ?2, source, coalesce(?3, cwd), "
+	    "last_activity_at) SELECT ?2, 'acp', coalesce(?3, cwd), "
 	    "CASE WHEN ?3 IS NULL OR ?3 = cwd THEN git_branch END, "
 	    "CASE WHEN ?3 IS NULL OR ?3 = cwd THEN git_repo_root END, model, ?4, "
 	    "billing_provider, billing_base_url, billing_mode, id, ?5, ?5 FROM sessions "
@@ -202,7 +202,7 @@ state_fork(struct state *state, const char *source, const char *id, const char *
 {
 	struct json_object *row;
 	int64_t end = 0;
-	int code = state_session_read(state, source, &row);
+	int code = state_session_read_any(state, source, &row);
 
 	*copied = 0;
 	if (code == SQLITE_NOTFOUND)

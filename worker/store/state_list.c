@@ -15,16 +15,34 @@
 #include <string.h>
 
 #define OURS(column) column " = 'acp'"
+/* What programs keep for themselves is nobody's conversation (as in Hermes). */
+#define ALL(column) column " NOT IN ('kanban', 'tool', 'oneshot')"
+#define QUERY(sources)                                                                         \
+	"SELECT id, cwd, title, active, config, source FROM (SELECT s.id AS "                  \
+	"id, " STATE_SHOWN_FOLDER " AS cwd, s.title AS title, s.model_config AS config, "      \
+	"s.source AS source, " STATE_SHOWN_ACTIVE " AS active FROM " STATE_SHOWN_CANDIDATES(   \
+	    sources("source")) " AS s WHERE s.newest IS NOT NULL AND " STATE_SHOWN_IS_ROOT     \
+			       " AND NOT " STATE_SHOWN_GOES_ON(sources(                        \
+				   "n.source")) ") WHERE ?1 IS NULL OR active < ?2 OR "        \
+						"(active = ?2 AND id < ?1) ORDER BY active "   \
+						"DESC, id DESC"
 
-static const char query[] =
-    "SELECT id, cwd, title, active, config FROM (SELECT s.id AS id, " STATE_SHOWN_FOLDER
-    " AS cwd, s.title AS title, s.model_config AS config, " STATE_SHOWN_ACTIVE
-    " AS active FROM " STATE_SHOWN_CANDIDATES(
-	OURS("source")) " AS s WHERE s.newest IS NOT "
-			"NULL AND " STATE_SHOWN_IS_ROOT " AND NOT " STATE_SHOWN_GOES_ON(
-			    OURS("n.source")) ") WHERE ?1 IS NULL OR active < ?2 OR (active = "
-					      "?2 AND id < ?1) ORDER BY active DESC, "
-					      "id DESC";
+static const char query_ours[] = QUERY(OURS), query_all[] = QUERY(ALL);
+
+/* Of another program's session a client is told whose it is. */
+static void
+add_source(struct json_object *entry, const char *source)
+{
+	struct json_object *meta, *ours;
+
+	if (strcmp(source, "acp") == 0)
+		return;
+	meta = json_object_new_object();
+	ours = json_object_new_object();
+	json_set_text(ours, "source", source);
+	json_set(meta, "hermesAcp", ours);
+	json_set(entry, "_meta", meta);
+}
 
 /* The folders that the client gave beside the first: it has to give them again with a load. */
 static void
@@ -54,6 +72,7 @@ add_entry(struct state *state, struct json_object *sessions, sqlite3_stmt *state
 	add_directories(entry, statement);
 	code = state_preview_title(state, entry, id, title, cwd);
 	state_time_set(entry, "updatedAt", sqlite3_column_double(statement, 3));
+	add_source(entry, (const char *)sqlite3_column_text(statement, 5));
 	json_object_array_add(sessions, entry);
 	return code;
 }
@@ -92,8 +111,8 @@ fill(struct state *state, sqlite3_stmt *statement, struct state_folder *folder,
 }
 
 int
-state_list(struct state *state, const char *cwd, const char *cursor, struct json_object **page,
-    struct buffer *error)
+state_list(struct state *state, const char *cwd, const char *cursor, bool all_sources,
+    struct json_object **page, struct buffer *error)
 {
 	struct state_folder *folder;
 	sqlite3_stmt *statement;
@@ -106,7 +125,8 @@ state_list(struct state *state, const char *cwd, const char *cursor, struct json
 		buffer_append_text(error, "the cursor is not one of a list of sessions");
 		return STATE_REFUSED;
 	}
-	statement = state_sql_prepare(state->db, query, "tr", after, active);
+	statement = state_sql_prepare(
+	    state->db, all_sources ? query_all : query_ours, "tr", after, active);
 	if (statement == NULL)
 		return sqlite3_extended_errcode(state->db);
 	folder = state_folder_new(cwd);

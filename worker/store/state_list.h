@@ -13,8 +13,9 @@
  * newest activity first; nextCursor is absent on the last page. `cwd` NULL lists all folders,
  * else only sessions of that folder, symlinks and trailing slashes resolved on both sides.
  * `cursor` is one of an earlier page or NULL; it stays valid whatever happens to the sessions.
- * STATE_REFUSED when it is not one. Runs inside a job. */
-int state_list(struct state *state, const char *cwd, const char *cursor,
+ * With `all_sources` sessions of other programs are among them, with {"_meta": {"hermesAcp":
+ * {"source"}}}. STATE_REFUSED when the cursor is not one. Runs inside a job. */
+int state_list(struct state *state, const char *cwd, const char *cursor, bool all_sources,
     struct json_object **page, struct buffer *error);
 
 #endif

@@ -49,6 +49,13 @@ store_session_clear(struct store_session_info *info)
 }
 
 void
+store_session_set_id(struct store_session_info *copy, const char *id)
+{
+	free_text(copy->session_id);
+	copy->session_id = copy_text(id);
+}
+
+void
 store_usage_copy(struct store_usage *copy, const struct store_usage *usage)
 {
 	*copy = *usage;

@@ -28,6 +28,8 @@ struct store_usage {
 /* Deep copies, released by the clear functions. */
 void store_session_copy(struct store_session_info *copy, const struct store_session_info *info);
 void store_session_clear(struct store_session_info *info);
+/* Gives a copy another id. */
+void store_session_set_id(struct store_session_info *copy, const char *id);
 void store_usage_copy(struct store_usage *copy, const struct store_usage *usage);
 void store_usage_clear(struct store_usage *usage);
 

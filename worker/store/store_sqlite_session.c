@@ -5,6 +5,8 @@
 #include <config.h>
 
 #include "worker/store/store_sqlite_private.h"
+#include "worker/store/state_foreign.h"
+#include "worker/store/state_fork.h"
 #include "worker/store/state_messages.h"
 #include "worker/store/state_session.h"
 #include "worker/store/state_title.h"
@@ -20,9 +22,13 @@ sqlite(struct store *store)
 	return (struct store_sqlite *)store;
 }
 
+static void load_done(int code, const char *error, void *arg);
+
 struct load_job {
 	struct store_sqlite *self;
 	struct json_object *session, *messages;
+	char *copy; /* of another program's session: where it goes on */
+	bool copied;
 	unsigned generation;
 	int64_t last_row;
 	bool partial;
@@ -30,26 +36,69 @@ struct load_job {
 	void *arg;
 };
 
+/* The row of the session, or of its copy. */
+static int
+read_session(struct state *state, struct load_job *job, const char **id)
+{
+	int code;
+
+	*id = job->self->info.session_id;
+	code = state_session_read(state, *id, &job->session);
+	if (code != SQLITE_NOTFOUND)
+		return code;
+	code = state_foreign_copy_id(state, *id, &job->copy);
+	if (code != SQLITE_OK || job->copy == NULL)
+		return code == SQLITE_OK ? SQLITE_NOTFOUND : code;
+	*id = job->copy;
+	return state_session_read(state, *id, &job->session);
+}
+
 static int
 run_load(struct state *state, void *arg, struct buffer *error)
 {
 	struct load_job *job = arg;
+	const char *id;
 	int code;
 
 	(void)error;
 	json_object_put(job->session);
 	json_object_put(job->messages);
+	free(job->copy);
+	job->copy = NULL;
 	job->messages = NULL;
 	job->generation = state->generation;
-	code = state_session_read(state, job->self->info.session_id, &job->session);
+	code = read_session(state, job, &id);
 	if (code == SQLITE_NOTFOUND)
 		return SQLITE_OK;
 	if (code == SQLITE_OK)
-		code = state_messages_load(state, job->self->info.session_id, &job->messages);
+		code = state_messages_load(state, id, &job->messages);
 	if (code == SQLITE_OK)
-		code = state_messages_last(
-		    state, job->self->info.session_id, &job->last_row, &job->partial);
+		code = state_messages_last(state, id, &job->last_row, &job->partial);
 	return code;
+}
+
+static int
+run_copy(struct state *state, void *arg, struct buffer *error)
+{
+	struct load_job *job = arg;
+	int64_t copied;
+
+	return state_fork(
+	    state, job->self->info.session_id, job->copy, job->self->info.cwd, &copied, error);
+}
+
+/* Made, or made by somebody else meanwhile: it is what is loaded now. */
+static void
+copy_done(int code, const char *error, void *arg)
+{
+	struct load_job *job = arg;
+
+	if (error != NULL && code != STATE_REFUSED) {
+		load_done(code, error, job);
+		return;
+	}
+	job->copied = true;
+	state_queue_read(job->self->queue, STATE_PATIENCE_WRITE, run_load, load_done, job);
 }
 
 static void
@@ -60,7 +109,14 @@ load_done(int code, const char *error, void *arg)
 	struct store_loaded loaded = {.error = error};
 
 	(void)code;
+	if (error == NULL && job->session == NULL && job->copy != NULL && !job->copied &&
+	    !self->closing) {
+		state_queue_write(self->queue, STATE_PATIENCE_WRITE, run_copy, copy_done, job);
+		return;
+	}
 	if (error == NULL && job->session != NULL) {
+		if (job->copy != NULL)
+			store_session_set_id(&self->info, job->copy);
 		self->place = (struct store_place){.generation = job->generation,
 		    .row_known = true,
 		    .last_known = true,
@@ -75,6 +131,7 @@ load_done(int code, const char *error, void *arg)
 		job->loaded(&loaded, job->arg);
 	json_object_put(job->session);
 	json_object_put(job->messages);
+	free(job->copy);
 	free(job);
 }
 
