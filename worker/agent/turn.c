@@ -142,14 +142,14 @@ on_model_notice(const char *text, void *arg)
 }
 
 static void
-count_usage(struct agent *agent, const struct model_usage *usage)
+count_usage(struct agent *agent, const struct model_answer *answer)
 {
-	if (agent->on_usage != NULL)
+	const struct model_usage *usage = &answer->usage;
+
+	/* A failure costs nothing unless the server says so. */
+	if (agent->on_usage != NULL &&
+	    (answer->finish != FINISH_ERROR || model_usage_told(usage)))
 		agent->on_usage(usage, agent->on_arg);
-	if (usage->input_tokens >= 0)
-		agent->input_tokens += usage->input_tokens;
-	if (usage->output_tokens >= 0)
-		agent->output_tokens += usage->output_tokens;
 	if (usage->input_tokens >= 0 && usage->output_tokens >= 0)
 		agent->context_tokens = usage->input_tokens + usage->output_tokens;
 	else if (usage->total_tokens >= 0)
@@ -168,7 +168,7 @@ on_model_finished(const struct model_answer *answer, void *arg)
 	turn->state = TURN_DECIDING;
 	event_del(turn->save_timer);
 	turn_text_flush(turn, true);
-	count_usage(turn->agent, &answer->usage);
+	count_usage(turn->agent, answer);
 	turn_answer(turn, answer);
 	model_call_free(call);
 }
