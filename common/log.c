@@ -75,6 +75,12 @@ secret_register(const char *secret)
 		log_state.secret_count++;
 }
 
+const char *
+secret_at(size_t index)
+{
+	return index < log_state.secret_count ? log_state.secrets[index] : NULL;
+}
+
 void
 secret_mask(char *text)
 {

@@ -32,5 +32,7 @@ void log_write(enum log_level level, const char *subsystem, const char *format, 
 void secret_register(const char *secret);
 /* Masks registered secrets in place. */
 void secret_mask(char *text);
+/* The secrets one by one, from 0; NULL after the last. Borrowed. */
+const char *secret_at(size_t index);
 
 #endif

@@ -329,17 +329,13 @@ on_data(const char *bytes, size_t length, void *arg)
 
 /* --- its life --------------------------------------------------------------------------- */
 
-void *
-dialect_start(const struct dialect *dialect, struct event_base *base,
-    const struct model_request *request, const struct model_callbacks *callbacks, void *arg)
+static struct exchange *
+new_exchange(const struct dialect *dialect, const struct model_request *request,
+    const struct model_callbacks *callbacks, void *arg)
 {
-	static const struct http_handlers handlers = {on_data, on_finished};
 	const struct runtime *runtime = request->runtime;
 	struct exchange *exchange = xcalloc(1, sizeof *exchange);
 	struct chat_sink sink = {pass_text, pass_thought, exchange};
-	struct http_request http = {.method = "POST"};
-	struct buffer error = BUFFER_EMPTY;
-	struct dialect_request built;
 
 	exchange->dialect = dialect;
 	exchange->callbacks = *callbacks;
@@ -353,6 +349,22 @@ dialect_start(const struct dialect *dialect, struct event_base *base,
 		dialect->asked(exchange->assembler, request);
 	exchange->silence_ms = runtime->silence_timeout_ms;
 	sse_start(&exchange->sse, take_event, exchange);
+	return exchange;
+}
+
+static const struct http_handlers handlers = {on_data, on_finished};
+
+void *
+dialect_start(const struct dialect *dialect, struct event_base *base,
+    const struct model_request *request, const struct model_callbacks *callbacks, void *arg)
+{
+	const struct runtime *runtime = request->runtime;
+	struct exchange *exchange = new_exchange(dialect, request, callbacks, arg);
+	struct http_request http = {
+	    .method = "POST", .dialect = runtime->api_mode, .task = request->task};
+	struct buffer error = BUFFER_EMPTY;
+	struct dialect_request built;
+
 	if (dialect->build(request, &built, &error) == -1) {
 		exchange->transfer = http_fail(base, buffer_text(&error), &handlers, exchange);
 	} else {
@@ -369,6 +381,19 @@ dialect_start(const struct dialect *dialect, struct event_base *base,
 	}
 	dialect_request_clear(&built);
 	buffer_free(&error);
+	return exchange;
+}
+
+void *
+dialect_play(const struct dialect *dialect, struct event_base *base,
+    const struct model_request *request, struct http_recording *recording, const char *error,
+    const struct model_callbacks *callbacks, void *arg)
+{
+	struct exchange *exchange = new_exchange(dialect, request, callbacks, arg);
+
+	exchange->transfer = recording != NULL ? http_play(base, recording,
+						     exchange->silence_ms, &handlers, exchange)
+					       : http_fail(base, error, &handlers, exchange);
 	return exchange;
 }
 

@@ -28,6 +28,8 @@ struct http_request {
 	/* Limits in milliseconds, 0 = none. Silence counts from the last http_alive(). */
 	int64_t connect_timeout_ms, silence_timeout_ms, total_timeout_ms;
 	bool fresh; /* takes no connection that is already open */
+	/* For records only, NULL = not known: what is spoken, and beside what conversation. */
+	const char *dialect, *task;
 };
 
 #endif
