@@ -138,12 +138,13 @@ set_nonsense(struct exchange *exchange, const char *why, struct model_answer *an
 	const char *type = http_header(exchange->transfer, "content-type");
 	char *excerpt =
 	    http_error_excerpt(buffer_text(&exchange->head), exchange->head.length, 200);
+	char *kind = type != NULL ? http_error_excerpt(type, strlen(type), 80) : NULL;
 	struct buffer text = BUFFER_EMPTY;
 
 	buffer_printf(&text, "%s sent no answer that makes sense (HTTP %d", exchange->label,
 	    http_status(exchange->transfer));
 	if (type != NULL)
-		buffer_printf(&text, ", %.80s", type);
+		buffer_printf(&text, ", %s", kind);
 	buffer_printf(&text, "%s%s): ", why != NULL ? ", " : "", why != NULL ? why : "");
 	if (excerpt[0] == '\0')
 		buffer_append_text(&text, "it was empty");
@@ -154,6 +155,7 @@ set_nonsense(struct exchange *exchange, const char *why, struct model_answer *an
 		buffer_append_text(&text, excerpt);
 	http_error_set(answer, MODEL_ERROR_ANSWER, buffer_text(&text));
 	buffer_free(&text);
+	free(kind);
 	free(excerpt);
 }
 
@@ -221,6 +223,8 @@ conclude(struct exchange *exchange, enum http_end end, const char *message)
 		return;
 	exchange->told = true;
 	judge(exchange, end, message, &answer);
+	if (answer.message != NULL)
+		secret_mask(answer.message); /* also where it is no error */
 	log_debug("http", "%s: HTTP %d, %s%s%s", exchange->label,
 	    http_status(exchange->transfer),
 	    answer.error == MODEL_ERROR_NONE ? "answered" : model_error_name(answer.error),
