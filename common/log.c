@@ -13,14 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECRETS_MAX 64
+#define SECRETS_MAX 256
+#define SECRET_LEAST 8 /* bytes; shorter ones stand in many texts by chance */
 
 static struct {
 	const char *program;
 	enum log_level level;
 	log_sink sink;
 	void *arg;
-	char *secrets[SECRETS_MAX];
+	char *secrets[SECRETS_MAX]; /* the longest first: one may hold another */
 	size_t secret_count;
 } log_state = {.program = "hermes-acp", .level = LOG_LEVEL_WARNING};
 
@@ -63,16 +64,44 @@ log_sink_fd(enum log_level level, const char *record, size_t length, void *arg)
 void
 secret_register(const char *secret)
 {
-	size_t i;
+	size_t length = secret != NULL ? strlen(secret) : 0, i;
+	char *copy;
 
-	if (secret == NULL || strlen(secret) < 8 || log_state.secret_count == SECRETS_MAX)
+	if (length < SECRET_LEAST || log_state.secret_count == SECRETS_MAX)
 		return;
 	for (i = 0; i < log_state.secret_count; i++)
 		if (strcmp(log_state.secrets[i], secret) == 0)
 			return;
-	log_state.secrets[log_state.secret_count] = strdup(secret);
-	if (log_state.secrets[log_state.secret_count] != NULL)
-		log_state.secret_count++;
+	copy = strdup(secret);
+	if (copy == NULL)
+		return;
+	for (i = log_state.secret_count++; i > 0; i--) {
+		if (strlen(log_state.secrets[i - 1]) >= length)
+			break;
+		log_state.secrets[i] = log_state.secrets[i - 1];
+	}
+	log_state.secrets[i] = copy;
+}
+
+const char *
+secret_at(size_t index)
+{
+	return index < log_state.secret_count ? log_state.secrets[index] : NULL;
+}
+
+/* A text that was cut may end with the beginning of a secret. */
+static void
+mask_tail(char *text, const char *secret)
+{
+	size_t length = strlen(text), size = strlen(secret);
+
+	if (size > length)
+		size = length;
+	for (; size >= SECRET_LEAST; size--)
+		if (memcmp(text + length - size, secret, size) == 0) {
+			memcpy(text + length - size, "***", 4);
+			return;
+		}
 }
 
 void
@@ -88,6 +117,8 @@ secret_mask(char *text)
 			memmove(place + 3, place + length, strlen(place + length) + 1);
 		}
 	}
+	for (i = 0; i < log_state.secret_count; i++)
+		mask_tail(text, log_state.secrets[i]);
 }
 
 /* Copies `text` with control bytes as \xNN; leaves room for a newline. */

@@ -70,7 +70,7 @@ run_command(struct worker *worker, struct json_object *blocks)
 	if (found) {
 		say(worker, buffer_text(&reply), reply.length);
 		agent->output.usage(agent_context_tokens(agent), agent->runtime.context_length,
-		    agent->input_tokens, agent->output_tokens, -1, agent->output.arg);
+		    &agent->usage, agent->output.arg);
 		agent->output.finished(&end, agent->output.arg);
 	}
 	buffer_free(&reply);

@@ -90,7 +90,8 @@ tell_window(struct worker *worker)
 	const struct agent *agent = &worker->agent;
 	struct buffer line = BUFFER_EMPTY;
 
-	encode_v1_usage(&line, agent_context_tokens(agent), agent->chosen.context_length, 0, 0);
+	encode_v1_usage(&line, agent_context_tokens(agent), agent->chosen.context_length,
+	    &agent->usage);
 	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
 	buffer_free(&line);
 }

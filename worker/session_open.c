@@ -118,6 +118,7 @@ on_loaded(const struct store_loaded *loaded, void *arg)
 		return;
 	} else {
 		restore_session(worker, loaded->session);
+		session_restore_usage(worker, loaded->session);
 		restore_messages(worker, loaded->messages);
 		if (worker->opening == SESSION_OPEN_LOAD && loaded->messages != NULL)
 			replay_messages(loaded->messages, send_update, worker);

@@ -289,8 +289,8 @@ tell_ready(struct worker *worker)
 	if (worker->opening != SESSION_OPEN_REVIVE) { /* else the client has them */
 		encode_v1_commands(&line);
 		send_update(worker, &line);
-		encode_v1_usage(
-		    &line, agent_context_tokens(agent), agent->runtime.context_length, 0, 0);
+		encode_v1_usage(&line, agent_context_tokens(agent),
+		    agent->runtime.context_length, &agent->usage);
 		send_update(worker, &line);
 	}
 	buffer_free(&line);
@@ -309,36 +309,12 @@ opening_of(const char *name)
 	return (enum session_opening)i;
 }
 
-/* The input without what a cache held, which is counted apart. */
-static int64_t
-plain_input(const struct model_usage *usage)
-{
-	int64_t input = usage->input_tokens;
-
-	if (usage->cache_read_tokens > 0)
-		input -= usage->cache_read_tokens;
-	if (usage->cache_write_tokens > 0)
-		input -= usage->cache_write_tokens;
-	return usage->input_tokens < 0 || input >= 0 ? input : 0;
-}
-
-/* One request to the model is counted in the session's row. */
 static void
 on_usage(const struct model_usage *usage, const struct runtime *runtime, void *arg)
 {
 	struct worker *worker = arg;
-	struct store_usage row = {.model = runtime->model,
-	    .provider = runtime->provider,
-	    .base_url = runtime->base_url,
-	    .mode = runtime->api_mode,
-	    .input = plain_input(usage),
-	    .output = usage->output_tokens,
-	    .cache_read = usage->cache_read_tokens,
-	    .cache_write = usage->cache_write_tokens,
-	    .reasoning = usage->reasoning_tokens,
-	    .cost = -1};
 
-	store_sqlite_add_usage(worker->agent.store, &row);
+	session_count_usage(worker, usage, runtime, NULL);
 }
 
 static void
@@ -360,6 +336,8 @@ make_store(struct worker *worker)
 	worker->agent.store = store_sqlite_new(
 	    worker->base, configuration_home(worker->configuration), &info, &error);
 	json_object_put(info.config);
+	worker->agent.on_usage = on_usage;
+	worker->agent.on_arg = worker;
 	if (worker->agent.store == NULL) {
 		log_error("store", "%s", buffer_text(&error));
 		worker->agent.store = store_memory_new();
@@ -367,9 +345,7 @@ make_store(struct worker *worker)
 	} else {
 		worker->durable = true;
 		worker->agent.tools.sessions = store_sqlite_queue(worker->agent.store);
-		worker->agent.on_usage = on_usage;
 		worker->agent.on_turn_end = on_turn_end;
-		worker->agent.on_arg = worker;
 	}
 	buffer_free(&error);
 }

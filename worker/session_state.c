@@ -84,8 +84,6 @@ carry(const struct worker *worker)
 	json_set(carried, "files", file_stamps_describe(agent->tools.stamps));
 	json_set_text(carried, "provider", agent->chosen.provider);
 	json_set_text(carried, "model", agent->chosen.model);
-	json_set_integer(carried, "inputTokens", agent->input_tokens);
-	json_set_integer(carried, "outputTokens", agent->output_tokens);
 	json_set_integer(carried, "contextTokens", agent->context_tokens);
 	if (agent->system_prompt != NULL)
 		json_set_text(carried, "systemPrompt", agent->system_prompt);
@@ -163,8 +161,6 @@ session_take_carried(struct worker *worker, struct json_object *carried)
 		    strerror(errno));
 	grants_restore(agent->tools.grants, json_member_object(carried, "grants"));
 	file_stamps_restore(agent->tools.stamps, json_member_array(carried, "files"));
-	json_member_integer(carried, "inputTokens", &agent->input_tokens);
-	json_member_integer(carried, "outputTokens", &agent->output_tokens);
 	json_member_integer(carried, "contextTokens", &agent->context_tokens);
 	if (prompt != NULL)
 		agent->system_prompt = xstrdup(prompt);

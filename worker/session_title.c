@@ -59,24 +59,6 @@ on_stored(const char *title, void *arg)
 }
 
 static void
-count_usage(struct worker *worker, const struct model_usage *usage, const struct runtime *from)
-{
-	const struct store_usage row = {.model = from->model,
-	    .provider = from->provider,
-	    .base_url = from->base_url,
-	    .mode = from->api_mode,
-	    .task = TITLE_CALL_TASK,
-	    .input = usage->input_tokens,
-	    .output = usage->output_tokens,
-	    .cache_read = usage->cache_read_tokens,
-	    .cache_write = usage->cache_write_tokens,
-	    .reasoning = usage->reasoning_tokens,
-	    .cost = -1};
-
-	store_sqlite_add_usage(worker->agent.store, &row);
-}
-
-static void
 on_made(const char *title, const struct model_usage *usage, const struct runtime *runtime,
     void *arg)
 {
@@ -85,7 +67,7 @@ on_made(const char *title, const struct model_usage *usage, const struct runtime
 	worker->title_call = NULL;
 	worker->title_derived = false; /* once is enough, whatever came of it */
 	if (usage != NULL)
-		count_usage(worker, usage, runtime);
+		session_count_usage(worker, usage, runtime, TITLE_CALL_TASK);
 	if (title != NULL)
 		store_sqlite_set_title(worker->agent.store, title, "llm", on_stored, worker);
 }

@@ -138,6 +138,13 @@ void session_make_title(struct worker *worker, const struct turn_end *end);
 /* Breaks that off: a turn comes, or the end. */
 void session_stop_title(struct worker *worker);
 
+/* session_usage.c */
+/* Counts one request to the model of `runtime`. `task` as in struct model_request. */
+void session_count_usage(struct worker *worker, const struct model_usage *usage,
+    const struct runtime *runtime, const char *task);
+/* Goes on from what a stored session has used. */
+void session_restore_usage(struct worker *worker, struct json_object *session);
+
 /* session_dispatch.c */
 void session_message(struct worker *worker, enum message_type type, uint32_t request,
     uint32_t turn, const char *payload, size_t length);

@@ -5,6 +5,7 @@
 #include <config.h>
 
 #include "worker/acp/encode_v1.h"
+#include "worker/agent/usage_total.h"
 #include "worker/tools/todo.h"
 #include "common/json_scan.h"
 
@@ -138,6 +139,12 @@ test_cards(void **state)
 static void
 test_others(void **state)
 {
+	const struct usage_total nothing = {0}, some = {.input = 3,
+						    .output = 2,
+						    .reasoning = 1,
+						    .cache_read = 4,
+						    .dollars = 0.25,
+						    .known = true};
 	struct buffer line = BUFFER_EMPTY;
 	struct todo_list *list = todo_list_new();
 	struct json_object *value;
@@ -155,13 +162,20 @@ test_others(void **state)
 	encode_v1_plan(&line, list);
 	json_object_put(take(&line, "plan"));
 	todo_list_free(list);
-	encode_v1_usage(&line, 500, 100, -1, -1);
+	encode_v1_usage(&line, 500, 100, &nothing);
 	value = take(&line, "usage_update");
 	assert_string_equal(
 	    json_text(json_member(value, "used"), NULL), "100"); /* never above size */
+	assert_null(json_member(value, "cost"));
 	json_object_put(value);
-	encode_v1_usage(&line, 5, 100, 3, 2);
-	json_object_put(take(&line, "usage_update"));
+	encode_v1_usage(&line, 5, 100, &some);
+	value = take(&line, "usage_update");
+	assert_string_equal(json_text(json_member(value, "cost"), NULL),
+	    "{\"amount\":0.25,\"currency\":\"USD\"}");
+	assert_string_equal(json_text(json_member(json_member(value, "_meta"), "usage"), NULL),
+	    "{\"inputTokens\":3,\"outputTokens\":2,\"totalTokens\":9,\"thoughtTokens\":1,"
+	    "\"cachedReadTokens\":4}");
+	json_object_put(value);
 	encode_v1_commands(&line);
 	value = take(&line, "available_commands_update");
 	assert_true(

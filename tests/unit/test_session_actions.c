@@ -258,7 +258,9 @@ test_cancel_between_workers(void **state)
 	cancel(fixture);
 	expect(fixture,
 	    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"stopReason\":\"cancelled\"}}\n");
-	assert_int_equal(fixture->session->state, SESSION_DEAD);
+	/* On a busy machine the successor is there already. */
+	assert_true(fixture->session->state == SESSION_DEAD ||
+		    fixture->session->state == SESSION_STARTING);
 	prompt(fixture, 2);
 	successor_ready(fixture);
 	expect_told(fixture, "TO_WORKER_SETUP\nTO_WORKER_TURN_START\n");

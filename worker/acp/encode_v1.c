@@ -6,6 +6,7 @@
 
 #include "worker/acp/encode_v1.h"
 #include "worker/agent/slash_commands.h"
+#include "worker/agent/usage_total.h"
 #include "worker/tools/todo.h"
 
 #include <stdio.h>
@@ -228,16 +229,35 @@ encode_v1_plan(struct buffer *out, const struct todo_list *list)
 }
 
 void
-encode_v1_usage(struct buffer *out, int64_t used, int64_t size, int64_t input, int64_t output)
+encode_v1_usage_total(struct buffer *out, const struct usage_total *total)
+{
+	buffer_printf(out, "{\"inputTokens\":%lld,\"outputTokens\":%lld,\"totalTokens\":%lld",
+	    (long long)total->input, (long long)total->output,
+	    (long long)usage_total_tokens(total));
+	if (total->reasoning > 0)
+		buffer_printf(out, ",\"thoughtTokens\":%lld", (long long)total->reasoning);
+	if (total->cache_read > 0)
+		buffer_printf(out, ",\"cachedReadTokens\":%lld", (long long)total->cache_read);
+	if (total->cache_write > 0)
+		buffer_printf(
+		    out, ",\"cachedWriteTokens\":%lld", (long long)total->cache_write);
+	buffer_append_byte(out, '}');
+}
+
+void
+encode_v1_usage(struct buffer *out, int64_t used, int64_t size, const struct usage_total *total)
 {
 	begin(out, "usage_update");
 	buffer_printf(out, ",\"used\":%lld,\"size\":%lld",
 	    (long long)(used > size ? size : used), (long long)size);
-	if (input > 0 || output > 0)
-		buffer_printf(out,
-		    ",\"_meta\":{\"usage\":{\"inputTokens\":%lld,\"outputTokens\":%lld,"
-		    "\"totalTokens\":%lld}}",
-		    (long long)input, (long long)output, (long long)(input + output));
+	if (usage_total_cost_known(total))
+		buffer_printf(
+		    out, ",\"cost\":{\"amount\":%.9g,\"currency\":\"USD\"}", total->dollars);
+	if (usage_total_tokens(total) > 0) {
+		buffer_append_text(out, ",\"_meta\":{\"usage\":");
+		encode_v1_usage_total(out, total);
+		buffer_append_byte(out, '}');
+	}
 	buffer_append_byte(out, '}');
 }
 

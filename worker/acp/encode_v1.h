@@ -38,8 +38,10 @@ void encode_v1_failed_call(
 void
 encode_v1_lost_card(struct buffer *out, const char *call_id, bool failed, const char *text);
 void encode_v1_plan(struct buffer *out, const struct todo_list *list);
-void
-encode_v1_usage(struct buffer *out, int64_t used, int64_t size, int64_t input, int64_t output);
+/* The usage of a session as a prompt's answer has it. */
+void encode_v1_usage_total(struct buffer *out, const struct usage_total *total);
+void encode_v1_usage(
+    struct buffer *out, int64_t used, int64_t size, const struct usage_total *total);
 void encode_v1_commands(struct buffer *out);
 void encode_v1_mode(struct buffer *out, enum session_mode mode);
 void encode_v1_options(struct buffer *out, const struct option_values *values);

@@ -7,6 +7,7 @@
 #include "worker/acp/turn_output.h"
 #include "worker/acp/encode_v1.h"
 #include "worker/acp/permission.h"
+#include "worker/agent/usage_total.h"
 #include "worker/supervisor_link.h"
 #include "common/alloc.h"
 #include "common/log.h"
@@ -36,6 +37,7 @@ struct turn_output {
 	size_t mark_count;
 	struct json_object *open; /* cards that a dead process left on the screen, as keys */
 	struct buffer line;
+	struct usage_total used; /* by the session, as last told */
 	struct writing *waiting;
 	size_t waiting_count;
 };
@@ -178,14 +180,14 @@ on_plan(const struct todo_list *list, void *arg)
 }
 
 static void
-on_usage(int64_t used, int64_t size, int64_t input, int64_t output, int64_t cached, void *arg)
+on_usage(int64_t used, int64_t size, const struct usage_total *total, void *arg)
 {
 	struct turn_output *self = arg;
 
-	(void)cached;
+	self->used = *total;
 	if (size <= 0)
 		return;
-	encode_v1_usage(&self->line, used, size, input, output);
+	encode_v1_usage(&self->line, used, size, total);
 	send_line(self, TO_SUPERVISOR_SESSION_UPDATE);
 }
 
@@ -231,13 +233,19 @@ static void
 on_finished(const struct turn_end *end, void *arg)
 {
 	struct turn_output *self = arg;
-	unsigned char reason = (unsigned char)end->reason;
+	struct buffer payload = BUFFER_EMPTY;
 
-	if (end->code != 0)
+	if (end->code != 0) {
 		link_send_failure(self->link, TO_SUPERVISOR_TURN_FAILED, 0, self->turn,
 		    end->code, end->message, end->details, NULL);
-	else
-		link_send(self->link, TO_SUPERVISOR_TURN_DONE, 0, self->turn, &reason, 1);
+	} else {
+		buffer_append_byte(&payload, (char)end->reason);
+		if (usage_total_tokens(&self->used) > 0)
+			encode_v1_usage_total(&payload, &self->used);
+		link_send(self->link, TO_SUPERVISOR_TURN_DONE, 0, self->turn, payload.data,
+		    payload.length);
+		buffer_free(&payload);
+	}
 	turn_output_forget(self); /* its calls are gone */
 }
 

@@ -7,6 +7,7 @@
 #include "worker/agent/conversation.h"
 #include "worker/agent/output.h"
 #include "worker/agent/request.h"
+#include "worker/agent/usage_total.h"
 #include "worker/config/runtime.h"
 #include "worker/store/store.h"
 #include "worker/tools/tool.h"
@@ -39,13 +40,13 @@ struct agent {
 	char *system_prompt; /* built with the first turn */
 	struct json_object *tool_list;
 	enum reasoning_echo reasoning_echo;
-	bool images;			     /* the model takes pictures, as far as we know */
-	enum request_reasoning reasoning;    /* what is sent back of earlier thoughts */
-	struct turn *turn;		     /* the running one, NULL when idle */
-	bool unsaved;			     /* the user was told that nothing can be saved */
-	int64_t input_tokens, output_tokens; /* sums over the session */
-	int64_t context_tokens;		     /* of the last request and its answer */
-	/* One request to `runtime` has ended; may be NULL. */
+	bool images;			  /* the model takes pictures, as far as we know */
+	enum request_reasoning reasoning; /* what is sent back of earlier thoughts */
+	struct turn *turn;		  /* the running one, NULL when idle */
+	bool unsaved;			  /* the user was told that nothing can be saved */
+	struct usage_total usage;	  /* of the session */
+	int64_t context_tokens;		  /* of the last request and its answer */
+	/* One request to `runtime` has ended: it is to be counted; may be NULL. */
 	void (*on_usage)(
 	    const struct model_usage *usage, const struct runtime *runtime, void *arg);
 	/* A turn has ended, was saved and told; may be NULL. */

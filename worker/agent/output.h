@@ -13,6 +13,7 @@
 
 struct todo_list;
 struct tool_run;
+struct usage_total;
 
 enum output_voice { OUTPUT_TEXT, OUTPUT_THOUGHT };
 
@@ -59,9 +60,8 @@ struct output {
 	    void *answered_arg, void *arg);
 	void (*unask)(const struct tool_run *run, void *arg);
 	void (*plan)(const struct todo_list *list, void *arg);
-	/* Tokens in the context now, and the window. The others are -1 when not known. */
-	void (*usage)(int64_t used, int64_t size, int64_t input, int64_t output, int64_t cached,
-	    void *arg);
+	/* Tokens in the context now, the window, and what the session has used. */
+	void (*usage)(int64_t used, int64_t size, const struct usage_total *total, void *arg);
 	/* Everything that was streamed until now is being saved: the number of pieces of text
 	 * in the turn so far. And for each time that was called, in the same order: it is
 	 * saved, or it could not be. */

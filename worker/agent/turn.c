@@ -129,14 +129,15 @@ on_model_notice(const char *text, void *arg)
 }
 
 static void
-count_usage(struct agent *agent, const struct model_usage *usage, const struct runtime *runtime)
+count_usage(
+    struct agent *agent, const struct model_answer *answer, const struct runtime *runtime)
 {
-	if (agent->on_usage != NULL)
+	const struct model_usage *usage = &answer->usage;
+
+	/* A failure costs nothing unless the server says so. */
+	if (agent->on_usage != NULL &&
+	    (answer->finish != FINISH_ERROR || model_usage_told(usage)))
 		agent->on_usage(usage, runtime, agent->on_arg);
-	if (usage->input_tokens >= 0)
-		agent->input_tokens += usage->input_tokens;
-	if (usage->output_tokens >= 0)
-		agent->output_tokens += usage->output_tokens;
 	if (usage->input_tokens >= 0 && usage->output_tokens >= 0)
 		agent->context_tokens = usage->input_tokens + usage->output_tokens;
 	else if (usage->total_tokens >= 0)
@@ -155,7 +156,7 @@ on_model_finished(const struct model_answer *answer, void *arg)
 	turn->state = TURN_DECIDING;
 	event_del(turn->save_timer);
 	turn_text_flush(turn, true);
-	count_usage(turn->agent, &answer->usage, model_call_runtime(call));
+	count_usage(turn->agent, answer, model_call_runtime(call));
 	agent_keep_credential(turn->agent, model_call_runtime(call));
 	turn_answer(turn, answer);
 	model_call_free(call);

@@ -37,8 +37,8 @@ turn_end(struct turn *turn, const struct turn_end *end)
 	turn_text_flush(turn, true);
 	agent->turn = NULL;
 	grants_forget_denied(agent->tools.grants);
-	output->usage(agent_context_tokens(agent), agent->runtime.context_length,
-	    agent->input_tokens, agent->output_tokens, -1, output->arg);
+	output->usage(agent_context_tokens(agent), agent->runtime.context_length, &agent->usage,
+	    output->arg);
 	output->finished(end, output->arg);
 	if (agent->on_turn_end != NULL)
 		agent->on_turn_end(end, agent->on_arg);

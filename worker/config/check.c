@@ -302,9 +302,14 @@ check_rehearsal(struct check *check)
 	const char *path = check->options->rehearsal, *reason = NULL;
 	struct buffer text = BUFFER_EMPTY, error = BUFFER_EMPTY;
 	struct json_object *script = NULL;
+	struct stat status;
 
 	if (path == NULL || *path == '\0')
 		return;
+	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+		say(check, "ok", "rehearsal: the exchanges recorded in %s", path);
+		return;
+	}
 	switch (config_file_read(path, SCRIPT_MAX, &text, &error)) {
 	case CONFIG_FILE_ABSENT:
 		say(check, "problem", "rehearsal: %s does not exist", path);

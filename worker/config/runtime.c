@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 /* Dialects that config.yaml may name, with their other names. */
 static const struct {
@@ -188,13 +189,22 @@ runtime_resolve(const struct configuration *configuration, const char *provider,
 	return result;
 }
 
+/* A script is a file, a recording a folder. */
+static bool
+is_folder(const char *path)
+{
+	struct stat status;
+
+	return path != NULL && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 void
 runtime_rehearsal(const char *file, bool faults, struct runtime *runtime)
 {
 	memset(runtime, 0, sizeof *runtime);
 	runtime->provider = xstrdup("rehearsal");
 	runtime->label = xstrdup("Rehearsal");
-	runtime->api_mode = xstrdup("rehearsal");
+	runtime->api_mode = xstrdup(is_folder(file) ? "replay" : "rehearsal");
 	runtime->base_url = xstrdup("");
 	runtime->model = xstrdup("rehearsal");
 	runtime->context_length = runtime_context_length(runtime->model);

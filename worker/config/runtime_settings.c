@@ -10,6 +10,7 @@
 #include "worker/config/runtime_private.h"
 
 #include "common/alloc.h"
+#include "common/log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -242,6 +243,22 @@ fits_header(const char *name, const char *value)
 	return true;
 }
 
+/* A header of the user's own may hold a key, with or without a scheme before it. */
+static void
+register_header(const char *name, const char *value)
+{
+	static const char *const parts[] = {"auth", "cookie", "key", "secret", "token"};
+	const char *space = strrchr(value, ' ');
+	size_t i;
+
+	for (i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (strcasestr(name, parts[i]) != NULL) {
+			secret_register(value);
+			secret_register(space != NULL ? space + 1 : NULL);
+			return;
+		}
+}
+
 static void
 fill_headers(const struct runtime_choice *choice, struct runtime *runtime)
 {
@@ -263,11 +280,13 @@ fill_headers(const struct runtime_choice *choice, struct runtime *runtime)
 	{
 		if (!json_object_is_type(value, json_type_object) &&
 		    !json_object_is_type(value, json_type_array) && value != NULL &&
-		    fits_header(name, json_object_get_string(value)))
+		    fits_header(name, json_object_get_string(value))) {
+			register_header(name, json_object_get_string(value));
 			json_set_text(runtime->headers, name, json_object_get_string(value));
-		else
+		} else {
 			note_member(
 			    choice, choice->block_path, name, "this cannot be a header");
+		}
 	}
 }
 

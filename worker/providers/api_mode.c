@@ -6,6 +6,7 @@
 #include "worker/providers/provider.h"
 #include "worker/providers/anthropic_messages.h"
 #include "worker/providers/chat_completions.h"
+#include "worker/providers/replay.h"
 #include "worker/providers/responses.h"
 
 #include <string.h>
@@ -17,6 +18,7 @@ static const struct api_mode *const api_modes[] = {
     &api_mode_anthropic_messages,
     &api_mode_codex_responses,
     &api_mode_rehearsal,
+    &api_mode_replay,
 };
 
 const struct api_mode *

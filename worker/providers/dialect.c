@@ -138,12 +138,13 @@ set_nonsense(struct exchange *exchange, const char *why, struct model_answer *an
 	const char *type = http_header(exchange->transfer, "content-type");
 	char *excerpt =
 	    http_error_excerpt(buffer_text(&exchange->head), exchange->head.length, 200);
+	char *kind = type != NULL ? http_error_excerpt(type, strlen(type), 80) : NULL;
 	struct buffer text = BUFFER_EMPTY;
 
 	buffer_printf(&text, "%s sent no answer that makes sense (HTTP %d", exchange->label,
 	    http_status(exchange->transfer));
 	if (type != NULL)
-		buffer_printf(&text, ", %.80s", type);
+		buffer_printf(&text, ", %s", kind);
 	buffer_printf(&text, "%s%s): ", why != NULL ? ", " : "", why != NULL ? why : "");
 	if (excerpt[0] == '\0')
 		buffer_append_text(&text, "it was empty");
@@ -154,6 +155,7 @@ set_nonsense(struct exchange *exchange, const char *why, struct model_answer *an
 		buffer_append_text(&text, excerpt);
 	http_error_set(answer, MODEL_ERROR_ANSWER, buffer_text(&text));
 	buffer_free(&text);
+	free(kind);
 	free(excerpt);
 }
 
@@ -221,6 +223,8 @@ conclude(struct exchange *exchange, enum http_end end, const char *message)
 		return;
 	exchange->told = true;
 	judge(exchange, end, message, &answer);
+	if (answer.message != NULL)
+		secret_mask(answer.message); /* also where it is no error */
 	log_debug("http", "%s: HTTP %d, %s%s%s", exchange->label,
 	    http_status(exchange->transfer),
 	    answer.error == MODEL_ERROR_NONE ? "answered" : model_error_name(answer.error),
@@ -329,17 +333,13 @@ on_data(const char *bytes, size_t length, void *arg)
 
 /* --- its life --------------------------------------------------------------------------- */
 
-void *
-dialect_start(const struct dialect *dialect, struct event_base *base,
-    const struct model_request *request, const struct model_callbacks *callbacks, void *arg)
+static struct exchange *
+new_exchange(const struct dialect *dialect, const struct model_request *request,
+    const struct model_callbacks *callbacks, void *arg)
 {
-	static const struct http_handlers handlers = {on_data, on_finished};
 	const struct runtime *runtime = request->runtime;
 	struct exchange *exchange = xcalloc(1, sizeof *exchange);
 	struct chat_sink sink = {pass_text, pass_thought, exchange};
-	struct http_request http = {.method = "POST"};
-	struct buffer error = BUFFER_EMPTY;
-	struct dialect_request built;
 
 	exchange->dialect = dialect;
 	exchange->callbacks = *callbacks;
@@ -353,6 +353,22 @@ dialect_start(const struct dialect *dialect, struct event_base *base,
 		dialect->asked(exchange->assembler, request);
 	exchange->silence_ms = runtime->silence_timeout_ms;
 	sse_start(&exchange->sse, take_event, exchange);
+	return exchange;
+}
+
+static const struct http_handlers handlers = {on_data, on_finished};
+
+void *
+dialect_start(const struct dialect *dialect, struct event_base *base,
+    const struct model_request *request, const struct model_callbacks *callbacks, void *arg)
+{
+	const struct runtime *runtime = request->runtime;
+	struct exchange *exchange = new_exchange(dialect, request, callbacks, arg);
+	struct http_request http = {
+	    .method = "POST", .dialect = runtime->api_mode, .task = request->task};
+	struct buffer error = BUFFER_EMPTY;
+	struct dialect_request built;
+
 	if (dialect->build(request, &built, &error) == -1) {
 		exchange->transfer = http_fail(base, buffer_text(&error), &handlers, exchange);
 	} else {
@@ -370,6 +386,19 @@ dialect_start(const struct dialect *dialect, struct event_base *base,
 	}
 	dialect_request_clear(&built);
 	buffer_free(&error);
+	return exchange;
+}
+
+void *
+dialect_play(const struct dialect *dialect, struct event_base *base,
+    const struct model_request *request, struct http_recording *recording, const char *error,
+    const struct model_callbacks *callbacks, void *arg)
+{
+	struct exchange *exchange = new_exchange(dialect, request, callbacks, arg);
+
+	exchange->transfer = recording != NULL ? http_play(base, recording,
+						     exchange->silence_ms, &handlers, exchange)
+					       : http_fail(base, error, &handlers, exchange);
 	return exchange;
 }
 

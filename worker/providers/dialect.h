@@ -10,6 +10,8 @@
 #include "worker/providers/dialect_request.h"
 #include "worker/providers/provider.h"
 
+struct http_recording;
+
 /* How an answer stands. */
 enum answer_state {
 	ANSWER_NOTHING,	 /* nothing came that belongs to an answer */
@@ -47,6 +49,11 @@ struct dialect {
  * for both cancel() and release(). */
 void *dialect_start(const struct dialect *dialect, struct event_base *base,
     const struct model_request *request, const struct model_callbacks *callbacks, void *arg);
+/* An exchange that was recorded, which is taken over; NULL = there is none, and `error` says
+ * why. */
+void *dialect_play(const struct dialect *dialect, struct event_base *base,
+    const struct model_request *request, struct http_recording *recording, const char *error,
+    const struct model_callbacks *callbacks, void *arg);
 void dialect_pause(void *state, bool pause);
 void dialect_free(void *state);
 

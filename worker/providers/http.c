@@ -7,6 +7,8 @@
 #include "worker/providers/http.h"
 #include "worker/providers/http_client.h"
 #include "worker/providers/http_headers.h"
+#include "worker/providers/http_record.h"
+#include "worker/providers/http_recording.h"
 #include "worker/providers/http_setup.h"
 #include "common/alloc.h"
 #include "common/log.h"
@@ -28,6 +30,9 @@ struct http_transfer {
 	struct http_setup setup;
 	struct buffer body; /* came and not yet delivered */
 	struct http_headers headers;
+	struct http_record *record;	  /* what is written down of it, NULL = nothing */
+	struct http_recording *recording; /* what is played in place of a server */
+	struct event *player;		  /* its next piece */
 	bool paused, over, told;
 	enum http_end end;
 	struct buffer message;
@@ -39,8 +44,16 @@ struct http_transfer {
 };
 
 static void
+finish_record(struct http_transfer *transfer, const char *end, const char *message)
+{
+	http_record_finish(transfer->record, &transfer->headers, end, message);
+	transfer->record = NULL;
+}
+
+static void
 destroy(struct http_transfer *transfer)
 {
+	finish_record(transfer, "left", NULL);
 	if (transfer->client != NULL)
 		http_client_remove(transfer->client, &transfer->link);
 	if (transfer->link.easy != NULL)
@@ -49,6 +62,9 @@ destroy(struct http_transfer *transfer)
 		http_setup_free(&transfer->setup, http_client_curl(transfer->client));
 	if (transfer->timer != NULL)
 		event_free(transfer->timer);
+	if (transfer->player != NULL)
+		event_free(transfer->player);
+	http_recording_free(transfer->recording);
 	free(transfer->setup.body);
 	buffer_free(&transfer->body);
 	http_headers_free(&transfer->headers);
@@ -67,6 +83,7 @@ end_with(struct http_transfer *transfer, enum http_end end, const char *message)
 	buffer_append_text(&transfer->message, message);
 	if (transfer->message.data != NULL)
 		secret_mask(transfer->message.data);
+	finish_record(transfer, http_end_name(end), buffer_text(&transfer->message));
 	if (transfer->client != NULL)
 		http_client_remove(transfer->client, &transfer->link);
 }
@@ -132,6 +149,7 @@ on_body(char *bytes, size_t size, size_t count, void *arg)
 		return CURL_WRITEFUNC_PAUSE;
 	/* Out of memory: the process ends here as everywhere, and a successor goes on. */
 	xrequire(buffer_append(&transfer->body, bytes, size * count) == 0);
+	http_record_data(transfer->record, bytes, size * count);
 	transfer->link.ready = true;
 	return size * count;
 }
@@ -208,6 +226,8 @@ is_sending(struct http_transfer *transfer)
 	curl_off_t uploaded = 0;
 	bool moved;
 
+	if (transfer->recording != NULL)
+		return false;
 	if (!is_connected(transfer))
 		return true;
 	http_client_curl(transfer->client)
@@ -332,6 +352,7 @@ http_start(struct event_base *base, const struct http_request *request,
 	struct http_transfer *transfer = new_transfer(base, handlers, arg);
 	struct buffer error = BUFFER_EMPTY;
 
+	transfer->record = http_record_start(request);
 	transfer->setup.body = request->body;
 	transfer->silence_ms = request->silence_timeout_ms;
 	http_alive(transfer);
@@ -342,6 +363,43 @@ http_start(struct event_base *base, const struct http_request *request,
 		arm(transfer, transfer->silence_ms);
 	}
 	buffer_free(&error);
+	return transfer;
+}
+
+/* The next piece of a recording, one a turn of the loop, so that pieces stay pieces. One that
+ * nobody waited for does not end, as the server did not. */
+static void
+on_play(evutil_socket_t fd, short what, void *arg)
+{
+	struct http_transfer *transfer = arg;
+	const char *bytes, *message;
+	enum http_end end;
+	size_t length;
+
+	(void)fd;
+	(void)what;
+	if (transfer->paused || transfer->told)
+		return;
+	if (http_recording_next(transfer->recording, &bytes, &length)) {
+		buffer_append(&transfer->body, bytes, length);
+		event_active(transfer->player, EV_TIMEOUT, 0);
+	} else if (http_recording_end(transfer->recording, &end, &message)) {
+		end_with(transfer, end, message);
+	}
+	deliver(transfer);
+}
+
+struct http_transfer *
+http_play(struct event_base *base, struct http_recording *recording, int64_t silence_ms,
+    const struct http_handlers *handlers, void *arg)
+{
+	struct http_transfer *transfer = new_transfer(base, handlers, arg);
+
+	transfer->recording = recording;
+	transfer->player = evtimer_new(base, on_play, transfer);
+	http_recording_headers(recording, &transfer->headers);
+	http_set_silence(transfer, silence_ms);
+	event_active(transfer->player, EV_TIMEOUT, 0);
 	return transfer;
 }
 
@@ -364,6 +422,11 @@ http_release(struct http_transfer *transfer)
 		http_free(transfer);
 		return;
 	}
+	if (transfer->recording != NULL) {
+		http_free(transfer);
+		return;
+	}
+	finish_record(transfer, "left", NULL);
 	transfer->released = true;
 	arm(transfer, RELEASE_MS);
 }
@@ -377,6 +440,10 @@ http_pause(struct http_transfer *transfer, bool pause)
 	if (pause)
 		return; /* the next piece finds the flag */
 	http_alive(transfer);
+	if (transfer->recording != NULL) {
+		event_active(transfer->player, EV_TIMEOUT, 0);
+		return;
+	}
 	if (!transfer->over && transfer->link.added)
 		http_client_curl(transfer->client)
 		    ->easy_pause(transfer->link.easy, CURLPAUSE_CONT);

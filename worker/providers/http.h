@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct event_base;
+struct http_recording;
 struct http_transfer;
 
 struct http_handlers {
@@ -32,6 +33,9 @@ struct http_transfer *http_start(struct event_base *base, const struct http_requ
 /* A transfer that never starts: it ends as HTTP_END_REQUEST with `message`. */
 struct http_transfer *http_fail(struct event_base *base, const char *message,
     const struct http_handlers *handlers, void *arg);
+/* An exchange that was recorded, in place of one with a server. `recording` is taken over. */
+struct http_transfer *http_play(struct event_base *base, struct http_recording *recording,
+    int64_t silence_ms, const struct http_handlers *handlers, void *arg);
 /* Ends the transfer if it runs, at once and without a handler, and frees it. May be called
  * from a handler. */
 void http_free(struct http_transfer *transfer);

@@ -205,7 +205,7 @@ http_error_answer(const struct http_error *error, struct model_answer *answer)
 	const char *meaning = "an error within the answer";
 	enum model_error kind = MODEL_ERROR_SERVER;
 	int status = error->status;
-	char *words;
+	char *words, *place;
 
 	/* Some wrap the error object in an array. */
 	if (json_object_is_type(json, json_type_array))
@@ -225,8 +225,11 @@ http_error_answer(const struct http_error *error, struct model_answer *answer)
 		    &message, "%s answered HTTP %d (%s)", error->label, error->status, meaning);
 	if (words[0] != '\0')
 		buffer_printf(&message, ": %s", words);
-	if (error->location != NULL && status >= 300 && status < 400)
-		buffer_printf(&message, ", to %.200s", error->location);
+	if (error->location != NULL && status >= 300 && status < 400) {
+		place = http_error_excerpt(error->location, strlen(error->location), 200);
+		buffer_printf(&message, ", to %s", place);
+		free(place);
+	}
 	http_error_set(answer, kind, buffer_text(&message));
 	answer->status = error->status;
 	answer->retry_after_ms = wait_of(error, json);

@@ -29,6 +29,8 @@ struct http_request {
 	int64_t connect_timeout_ms, silence_timeout_ms, total_timeout_ms;
 	const char *ca_file; /* certificates to trust; NULL = by the environment. Copied */
 	bool fresh; /* takes no connection that is already open */
+	/* For records only, NULL = not known: what is spoken, and beside what conversation. */
+	const char *dialect, *task;
 };
 
 #endif

@@ -25,6 +25,25 @@ static const char *const error_names[] = {
     [MODEL_ERROR_ANSWER] = "answer",
 };
 
+int64_t
+model_usage_plain_input(const struct model_usage *usage)
+{
+	int64_t input = usage->input_tokens;
+
+	if (usage->cache_read_tokens > 0)
+		input -= usage->cache_read_tokens;
+	if (usage->cache_write_tokens > 0)
+		input -= usage->cache_write_tokens;
+	return usage->input_tokens < 0 || input >= 0 ? input : 0;
+}
+
+bool
+model_usage_told(const struct model_usage *usage)
+{
+	return usage->input_tokens >= 0 || usage->output_tokens >= 0 ||
+	       usage->total_tokens >= 0 || usage->cost_told;
+}
+
 const char *
 model_error_name(enum model_error error)
 {

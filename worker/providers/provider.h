@@ -45,6 +45,8 @@ struct model_usage {
 	/* Input: all of it, with what a cache held. */
 	int64_t input_tokens, output_tokens, total_tokens; /* -1 = not told */
 	int64_t reasoning_tokens, cache_read_tokens, cache_write_tokens;
+	bool cost_told; /* the server named a price: */
+	double cost;	/* in its own unit */
 };
 
 /* A tool call as the model wrote it, merged from all its pieces. */
@@ -118,6 +120,10 @@ void model_call_free(struct model_call *call);
 
 const struct api_mode *api_mode_find(const char *name);
 
+/* The input without what a cache held, below 0 when not told. */
+int64_t model_usage_plain_input(const struct model_usage *usage);
+/* True when the server told anything. */
+bool model_usage_told(const struct model_usage *usage);
 /* For rows: clears an answer that it built. */
 void model_answer_clear(struct model_answer *answer);
 const char *model_error_name(enum model_error error);

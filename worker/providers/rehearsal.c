@@ -10,6 +10,7 @@
 #include "common/alloc.h"
 #include "common/utf8.h"
 #include "worker/config/runtime.h"
+#include "worker/providers/chat_usage.h"
 
 #include <event2/event.h>
 
@@ -186,7 +187,7 @@ start(struct event_base *base, const struct model_request *request,
 			       json_object_array_length(request->tools) > 0;
 	state->faults_allowed = request->runtime->rehearsal_faults;
 	state->answer.retry_after_ms = -1;
-	state->answer.usage = (struct model_usage){-1, -1, -1, -1, -1, -1};
+	chat_usage_clear(&state->answer.usage);
 	state->timer = evtimer_new(base, on_timer, state);
 	begin(state, request);
 	if (state->timer != NULL)

@@ -1,13 +1,15 @@
 /*
- * The row of struct api_mode for OpenAI's Responses; Hermes calls the mode codex_responses.
+ * The dialect of OpenAI's Responses and its row for api_mode.c's table; Hermes calls the mode
+ * codex_responses.
  */
 #ifndef HERMES_WORKER_PROVIDERS_RESPONSES_H
 #define HERMES_WORKER_PROVIDERS_RESPONSES_H
 
 #include "common/buffer.h"
-#include "worker/providers/dialect_request.h"
+#include "worker/providers/dialect.h"
 #include "worker/providers/provider.h"
 
+extern const struct dialect dialect_codex_responses;
 extern const struct api_mode api_mode_codex_responses;
 
 /* As `build` of struct dialect. */

@@ -6,6 +6,7 @@
 
 #include "worker/providers/responses_merge.h"
 #include "worker/providers/chat_usage.h"
+#include "worker/providers/http_error_words.h"
 #include "common/alloc.h"
 
 #include <string.h>
@@ -39,15 +40,19 @@ finish_incomplete(struct responses_assembler *assembler, struct json_object *res
 {
 	const char *reason =
 	    json_member_text(json_member_object(response, "incomplete_details"), "reason", "");
+	char *excerpt;
 
 	assembler->has_finish = true;
 	assembler->finish =
 	    strcmp(reason, "content_filter") == 0 ? FINISH_REFUSAL : FINISH_LENGTH;
 	if (assembler->finish == FINISH_LENGTH && reason[0] != '\0' &&
 	    strcmp(reason, "max_output_tokens") != 0 && strcmp(reason, "max_tokens") != 0 &&
-	    assembler->end_message == NULL)
+	    assembler->end_message == NULL) {
+		excerpt = http_error_excerpt(reason, strlen(reason), 200);
 		assembler->end_message =
-		    xasprintf("The answer was ended by the server: %.200s.", reason);
+		    xasprintf("The answer was ended by the server: %s.", excerpt);
+		free(excerpt);
+	}
 }
 
 static void

@@ -16,7 +16,7 @@
 	"parent_session_id, started_at, ended_at, end_reason, last_activity_at, "              \
 	"message_count, tool_call_count, api_call_count, input_tokens, output_tokens, "        \
 	"cache_read_tokens, cache_write_tokens, reasoning_tokens, estimated_cost_usd, "        \
-	"billing_provider, billing_base_url, billing_mode"
+	"cost_status, billing_provider, billing_base_url, billing_mode"
 #define FROM " FROM sessions WHERE id = ?"
 #define PROMPT                                                                                 \
 	", (SELECT p.prompt FROM system_prompts AS p WHERE p.hash = system_prompt_hash) AS "   \

@@ -1,5 +1,5 @@
 /*
- * What a session has used.
+ * What a session has used. A sum of which a part is not known stays marked as unknown.
  */
 #include <config.h>
 
@@ -28,7 +28,8 @@ add_to_session(struct state *state, const char *id, const struct store_usage *us
 	    "cache_write_tokens = coalesce(cache_write_tokens, 0) + ?5, "
 	    "reasoning_tokens = coalesce(reasoning_tokens, 0) + ?6, "
 	    "estimated_cost_usd = CASE WHEN ?7 >= 0 THEN coalesce(estimated_cost_usd, 0) + ?7 "
-	    "ELSE estimated_cost_usd END, cost_status = coalesce(?8, cost_status), "
+	    "ELSE estimated_cost_usd END, cost_status = CASE WHEN cost_status = 'unknown' "
+	    "THEN cost_status ELSE coalesce(?8, cost_status) END, "
 	    "cost_source = coalesce(?9, cost_source) WHERE id = ?1",
 	    "tiiiiirtt", id, positive(usage->input), positive(usage->output),
 	    positive(usage->cache_read), positive(usage->cache_write),
@@ -54,7 +55,8 @@ add_to_model(struct state *state, const char *id, const struct store_usage *usag
 	    "cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens, "
 	    "reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens, "
 	    "estimated_cost_usd = estimated_cost_usd + excluded.estimated_cost_usd, "
-	    "cost_status = coalesce(excluded.cost_status, cost_status), "
+	    "cost_status = CASE WHEN cost_status = 'unknown' THEN cost_status "
+	    "ELSE coalesce(excluded.cost_status, cost_status) END, "
 	    "cost_source = coalesce(excluded.cost_source, cost_source), "
 	    "last_seen = excluded.last_seen",
 	    "ttttttiiiiirttr", id, given(usage->model), given(usage->provider),
