@@ -86,7 +86,7 @@ end(void *assembler, struct model_answer *answer)
 	return responses_assembler_end(assembler, answer);
 }
 
-static const struct dialect dialect = {
+const struct dialect dialect_responses = {
     .last = "response.completed",
     .build = responses_request_build,
     .assembler_new = new_assembler,
@@ -103,7 +103,7 @@ static void *
 start(struct event_base *base, const struct model_request *request,
     const struct model_callbacks *callbacks, void *arg)
 {
-	return dialect_start(&dialect, base, request, callbacks, arg);
+	return dialect_start(&dialect_responses, base, request, callbacks, arg);
 }
 
 const struct api_mode api_mode_codex_responses = {

@@ -5,10 +5,11 @@
 #define HERMES_WORKER_PROVIDERS_RESPONSES_H
 
 #include "common/buffer.h"
-#include "worker/providers/dialect_request.h"
+#include "worker/providers/dialect.h"
 #include "worker/providers/provider.h"
 
 extern const struct api_mode api_mode_codex_responses;
+extern const struct dialect dialect_responses;
 
 /* As `build` of struct dialect. */
 int responses_request_build(
