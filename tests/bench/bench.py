@@ -26,6 +26,7 @@ import anthropic_server as anthropic
 import model_server as model
 import processes
 import responses_server as responses
+import waits
 
 TICKS = os.sysconf("SC_CLK_TCK")
 ANTHROPIC = {"server": anthropic.AnthropicServer}
@@ -245,7 +246,9 @@ class Bench:
         """prompt → first chunk / → response"""
         for label, tls, more in (("rehearsal", None, {}), ("loopback HTTP", False, {}),
                                  ("loopback TLS", True, {}),
+                                 ("loopback HTTP, Responses", False, RESPONSES),
                                  ("loopback TLS, Responses", True, RESPONSES),
+                                 ("loopback HTTP, Anthropic", False, ANTHROPIC),
                                  ("loopback TLS, Anthropic", True, ANTHROPIC)):
             server, environment = (None, {})
             arguments = [self.script([{"text": "hello"}])]
@@ -280,24 +283,18 @@ class Bench:
         for label, budget, steps, number in rows:
             client = self.client(self.script(steps))
             self.delta_row(client, label, budget, number)
-        for tls in (False, True):
-            server, environment = self.configured(tls)
-            server.default = model.Reply([b"".join(model.delta("word ") for _ in range(count))
-                                          + model.finish() + model.DONE])
-            client = self.client(environment=environment)
-            self.delta_row(client, f"loopback {'TLS' if tls else 'HTTP'}, burst", "≤ 10 µs", count)
-            server.close()
-        server, environment = self.configured(False, **ANTHROPIC)
-        server.default = model.Reply([b"".join(anthropic.say(*["word "] * count))])
-        client = self.client(environment=environment)
-        self.delta_row(client, "loopback HTTP, Anthropic, burst", "≤ 10 µs", count)
-        server.close()
-        server, environment = self.configured(False, **RESPONSES)
-        pieces = responses.Answer(padding=True).text(*["word "] * count).end()
-        server.default = model.Reply([b"".join(pieces)])
-        client = self.client(environment=environment)
-        self.delta_row(client, "loopback HTTP, Responses, burst", "≤ 10 µs", count)
-        server.close()
+        words = ["word "] * count
+        for label, more, parts in (
+                ("", {}, [*map(model.delta, words), model.finish(), model.DONE]),
+                (", Anthropic", ANTHROPIC, anthropic.say(*words)),
+                (", Responses", RESPONSES, responses.Answer(padding=True).text(*words).end())):
+            for tls in (False, True):
+                server, environment = self.configured(tls, **more)
+                server.default = model.Reply([b"".join(parts)])
+                client = self.client(environment=environment)
+                self.delta_row(client, f"loopback {'TLS' if tls else 'HTTP'}{label}, burst",
+                               "≤ 10 µs", count)
+                server.close()
         if not self.arguments.quick:
             # Not by the rehearsal: there the timer between two deltas would be measured.
             server, environment = self.configured(False)
@@ -365,6 +362,7 @@ class Bench:
         client.close()
         self.latency("cancel → answered, streaming, idle machine", "p50 ≤ 5 ms, p99 ≤ 50 ms", values)
         self.cancel_in_a_tool()
+        self.cancel_in_waits()
         self.cancel_among("with up to 1000 deltas/s each", [steps_at(1)])
         # 300 kB as fast as it can, then a tool, and so on to the limit of a turn
         look = {"tool": {"name": "todo", "arguments": {}}}
@@ -403,6 +401,37 @@ class Bench:
             values.append(time.perf_counter() - started)
         client.close()
         self.latency("cancel → answered, in a tool", "p50 ≤ 5 ms, p99 ≤ 50 ms", values)
+
+    def cancel_in_waits(self):
+        """Cancel while a request waits for the model's server."""
+        mute, later, silent = waits.MuteServer(), waits.retry_later(model), waits.silent(model)
+        library = waits.slow_names(self.folder)
+        slow = {"base_url": f"http://{waits.SLOW_HOST}/v1"}
+        if library is not None:
+            self.wait_row("a look-up of the server's name", None, {"LD_PRELOAD": library}, **slow)
+        self.wait_row("a TLS handshake that hangs", None,
+                      base_url=f"https://127.0.0.1:{mute.port}/v1")
+        self.wait_row("a wait of 300 s before the next try", later)
+        self.wait_row("a silent stream, HTTP", silent)
+        self.wait_row("a silent stream, TLS", silent, tls=True)
+        mute.close()
+
+    def wait_row(self, label, reply, environment=None, tls=False, **more):
+        server, trust = self.configured(tls, **more)
+        server.default = reply
+        client = self.client(environment={**trust, **(environment or {})})
+        client.initialize()
+        session, values = client.session(), []
+        for _ in range(self.times):
+            request = client.prompt(session, "go")
+            time.sleep(0.05)
+            started = time.perf_counter()
+            client.send("session/cancel", {"sessionId": session}, True)
+            client.drain(request)
+            values.append(time.perf_counter() - started)
+        client.close()
+        server.close()
+        self.latency(f"cancel → answered, in {label}", "p50 ≤ 5 ms, p99 ≤ 50 ms", values)
 
     def stored(self):
         """session/load of a long session, session/list of many"""

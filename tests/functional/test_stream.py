@@ -231,6 +231,7 @@ class ToolCalls(StreamTest):
                                 piece(index=0, name="inal", arguments=one)], "W1"),
             "name repeated": ([piece(index=0, id="a", name="terminal", arguments=one[:9]),
                                piece(index=0, id="a", name="terminal", arguments=one[9:])], "W1"),
+            "whole again": ([piece(index=0, id="a", name="terminal", arguments=one)] * 2, "W1"),
         }
         for name, (parts, *words) in rows.items():
             with self.subTest(name):

@@ -1,5 +1,5 @@
 /*
- * Event streams of the Messages API.
+ * Event streams and whole answers of the Messages API.
  */
 #include <config.h>
 

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 struct run {
-	struct chat_assembler *assembler;
+	void *assembler;
 	struct buffer text, thought;
 	struct model_answer answer;
 	enum answer_state state;

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 struct run {
-	struct responses_assembler *assembler;
+	void *assembler;
 	struct sse sse;
 	struct buffer text, thought;
 	struct model_answer answer;

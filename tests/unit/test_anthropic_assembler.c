@@ -42,7 +42,7 @@
 #define PING EVENT("ping", "")
 
 struct run {
-	struct anthropic_assembler *assembler;
+	void *assembler;
 	struct buffer text, thought;
 	struct model_answer answer;
 	enum answer_state state;

@@ -54,6 +54,25 @@ static const struct {
     {{"{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}",
 	 "{\"index\":1,\"id\":\"c\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}"},
 	{{"c", "f", "{}"}, {"c", "g", "{}"}}},
+    /* The whole once more at the end: alone, with the id, with everything. */
+    {{"{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\"}}",
+	 "{\"index\":0,\"function\":{\"arguments\":\"\\\":1}\"}}",
+	 "{\"index\":0,\"function\":{\"arguments\":\"{\\\"x\\\":1}\"}}",
+	 "{\"index\":0,\"id\":\"a\",\"function\":{\"arguments\":\"{\\\"x\\\":1}\"}}",
+	 "{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":"
+	 "\"{\\\"x\\\":1}\"}}",
+	 "{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\":1}\"}}"},
+	{{"a", "f", "{\"x\":1}"}}},
+    /* … and what only looks like that: the same call twice without ids. */
+    {{"{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}",
+	 "{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}"},
+	{{"", "f", "{}"}, {"", "f", "{}"}}},
+    /* The indices begin at one, and skip. */
+    {{"{\"index\":1,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"\"}}",
+	 "{\"index\":7,\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\"}}",
+	 "{\"index\":1,\"function\":{\"arguments\":\"{}\"}}",
+	 "{\"index\":7,\"function\":{\"arguments\":\"}\"}}"},
+	{{"a", "f", "{}"}, {"b", "g", "{}"}}},
     /* Two calls in turns. */
     {{"{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"[\"}}",
 	 "{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\"}}",

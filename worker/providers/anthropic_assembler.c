@@ -29,7 +29,7 @@ struct anthropic_assembler {
 	size_t pattern_block;
 };
 
-struct anthropic_assembler *
+void *
 anthropic_assembler_new(const char *label, const struct chat_sink *sink)
 {
 	struct anthropic_assembler *assembler = xcalloc(1, sizeof *assembler);
@@ -41,8 +41,10 @@ anthropic_assembler_new(const char *label, const struct chat_sink *sink)
 }
 
 void
-anthropic_assembler_free(struct anthropic_assembler *assembler)
+anthropic_assembler_free(void *state)
 {
+	struct anthropic_assembler *assembler = state;
+
 	if (assembler == NULL)
 		return;
 	answer_failure_free(&assembler->failure);
@@ -53,14 +55,18 @@ anthropic_assembler_free(struct anthropic_assembler *assembler)
 }
 
 void
-anthropic_assembler_flush(struct anthropic_assembler *assembler)
+anthropic_assembler_flush(void *state)
 {
+	struct anthropic_assembler *assembler = state;
+
 	chat_output_flush(&assembler->blocks.output);
 }
 
 bool
-anthropic_assembler_finishing(const struct anthropic_assembler *assembler)
+anthropic_assembler_finishing(const void *state)
 {
+	const struct anthropic_assembler *assembler = state;
+
 	return assembler->has_finish;
 }
 
@@ -341,32 +347,28 @@ goes_on(struct anthropic_assembler *assembler)
 }
 
 bool
-anthropic_assembler_event(
-    struct anthropic_assembler *assembler, const char *name, const char *data, size_t length)
+anthropic_assembler_event(void *state, const char *name, const char *data, size_t length)
 {
+	struct anthropic_assembler *assembler = state;
+
 	if (assembler->done || assembler->failure.failed)
 		return false;
 	if (take_pattern(assembler, data, length))
 		return goes_on(assembler);
-	while (length > 0 && strchr(" \t\n", data[length - 1]) != NULL)
-		length--;
-	while (length > 0 && strchr(" \t\n", *data) != NULL) {
-		data++;
-		length--;
-	}
+	delta_text_trim(&data, &length);
 	if (length > 0 && *data == '{')
 		take_json(assembler, name, data, length);
 	else if (strcmp(name, "error") == 0)
 		answer_failure_text(&assembler->failure, data, length);
-	else if (strcmp(name, "message_stop") == 0 ||
-		 (length == 6 && memcmp(data, "[DONE]", 6) == 0))
+	else if (strcmp(name, "message_stop") == 0 || delta_text_is_done(data, length))
 		assembler->done = true;
 	return goes_on(assembler);
 }
 
 const char *
-anthropic_assembler_body(struct anthropic_assembler *assembler, const char *data, size_t length)
+anthropic_assembler_body(void *state, const char *data, size_t length)
 {
+	struct anthropic_assembler *assembler = state;
 	const char *reason = NULL;
 	struct json_object *object =
 	    delta_text_parse(data, length, &assembler->blocks.armoured, &reason);
@@ -416,18 +418,19 @@ usage_of(const struct anthropic_assembler *assembler)
 }
 
 enum answer_state
-anthropic_assembler_end(struct anthropic_assembler *assembler, struct model_answer *answer)
+anthropic_assembler_end(void *state, struct model_answer *answer)
 {
-	enum answer_state state = state_of(assembler);
+	struct anthropic_assembler *assembler = state;
+	enum answer_state ended = state_of(assembler);
 	struct chat_reasoning reasoning = {0};
 
 	anthropic_blocks_end(&assembler->blocks);
 	memset(answer, 0, sizeof *answer);
 	answer->retry_after_ms = -1;
-	answer->finish = state == ANSWER_COMPLETE ? finish_of(assembler) : FINISH_ERROR;
-	if (state == ANSWER_FAILED)
+	answer->finish = ended == ANSWER_COMPLETE ? finish_of(assembler) : FINISH_ERROR;
+	if (ended == ANSWER_FAILED)
 		answer_failure_move(&assembler->failure, answer);
-	else if (state == ANSWER_COMPLETE && assembler->remark != NULL)
+	else if (ended == ANSWER_COMPLETE && assembler->remark != NULL)
 		answer->message = xstrdup(assembler->remark);
 	answer->usage = usage_of(assembler);
 	reasoning.details = anthropic_blocks_details(
@@ -435,5 +438,5 @@ anthropic_assembler_end(struct anthropic_assembler *assembler, struct model_answ
 	chat_calls_finish(&assembler->blocks.calls, answer);
 	answer->extra = chat_reasoning_extra(&reasoning, &assembler->blocks.output.thoughts);
 	chat_reasoning_free(&reasoning);
-	return state;
+	return ended;
 }

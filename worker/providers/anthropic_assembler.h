@@ -7,19 +7,13 @@
 
 #include "worker/providers/dialect.h"
 
-struct anthropic_assembler;
-
 /* As the functions of struct dialect, which see. */
-struct anthropic_assembler *
-anthropic_assembler_new(const char *label, const struct chat_sink *sink);
-void anthropic_assembler_free(struct anthropic_assembler *assembler);
-bool anthropic_assembler_event(
-    struct anthropic_assembler *assembler, const char *name, const char *data, size_t length);
-const char *anthropic_assembler_body(
-    struct anthropic_assembler *assembler, const char *data, size_t length);
-void anthropic_assembler_flush(struct anthropic_assembler *assembler);
-bool anthropic_assembler_finishing(const struct anthropic_assembler *assembler);
-enum answer_state
-anthropic_assembler_end(struct anthropic_assembler *assembler, struct model_answer *answer);
+void *anthropic_assembler_new(const char *label, const struct chat_sink *sink);
+void anthropic_assembler_free(void *state);
+bool anthropic_assembler_event(void *state, const char *name, const char *data, size_t length);
+const char *anthropic_assembler_body(void *state, const char *data, size_t length);
+void anthropic_assembler_flush(void *state);
+bool anthropic_assembler_finishing(const void *state);
+enum answer_state anthropic_assembler_end(void *state, struct model_answer *answer);
 
 #endif

@@ -8,58 +8,16 @@
 #include "worker/providers/anthropic_assembler.h"
 #include "worker/providers/anthropic_request.h"
 
-static void *
-new_assembler(const char *label, const struct chat_sink *sink)
-{
-	return anthropic_assembler_new(label, sink);
-}
-
-static void
-free_assembler(void *assembler)
-{
-	anthropic_assembler_free(assembler);
-}
-
-static bool
-take_event(void *assembler, const char *name, const char *data, size_t length)
-{
-	return anthropic_assembler_event(assembler, name, data, length);
-}
-
-static const char *
-take_body(void *assembler, const char *data, size_t length)
-{
-	return anthropic_assembler_body(assembler, data, length);
-}
-
-static void
-flush(void *assembler)
-{
-	anthropic_assembler_flush(assembler);
-}
-
-static bool
-is_finishing(const void *assembler)
-{
-	return anthropic_assembler_finishing(assembler);
-}
-
-static enum answer_state
-end(void *assembler, struct model_answer *answer)
-{
-	return anthropic_assembler_end(assembler, answer);
-}
-
 const struct dialect dialect_anthropic_messages = {
     .last = "a stop reason",
     .build = anthropic_request_build,
-    .assembler_new = new_assembler,
-    .assembler_free = free_assembler,
-    .event = take_event,
-    .body = take_body,
-    .flush = flush,
-    .finishing = is_finishing,
-    .end = end,
+    .assembler_new = anthropic_assembler_new,
+    .assembler_free = anthropic_assembler_free,
+    .event = anthropic_assembler_event,
+    .body = anthropic_assembler_body,
+    .flush = anthropic_assembler_flush,
+    .finishing = anthropic_assembler_finishing,
+    .end = anthropic_assembler_end,
 };
 
 static void *
@@ -69,10 +27,5 @@ start(struct event_base *base, const struct model_request *request,
 	return dialect_start(&dialect_anthropic_messages, base, request, callbacks, arg);
 }
 
-const struct api_mode api_mode_anthropic_messages = {
-    .name = "anthropic_messages",
-    .start = start,
-    .pause = dialect_pause,
-    .cancel = dialect_free,
-    .release = dialect_free,
-};
+const struct api_mode api_mode_anthropic_messages =
+    DIALECT_API_MODE("anthropic_messages", start);

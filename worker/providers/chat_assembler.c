@@ -14,12 +14,14 @@
 #include <string.h>
 
 void
-chat_assembler_flush(struct chat_assembler *assembler)
+chat_assembler_flush(void *state)
 {
+	struct chat_assembler *assembler = state;
+
 	chat_output_flush(&assembler->output);
 }
 
-struct chat_assembler *
+void *
 chat_assembler_new(const char *label, const struct chat_sink *sink)
 {
 	struct chat_assembler *assembler = xcalloc(1, sizeof *assembler);
@@ -31,8 +33,10 @@ chat_assembler_new(const char *label, const struct chat_sink *sink)
 }
 
 void
-chat_assembler_free(struct chat_assembler *assembler)
+chat_assembler_free(void *state)
 {
+	struct chat_assembler *assembler = state;
+
 	if (assembler == NULL)
 		return;
 	answer_failure_free(&assembler->failure);
@@ -85,8 +89,9 @@ take_pattern(struct chat_assembler *assembler, const char *data, size_t length)
 }
 
 const char *
-chat_assembler_body(struct chat_assembler *assembler, const char *data, size_t length)
+chat_assembler_body(void *state, const char *data, size_t length)
 {
+	struct chat_assembler *assembler = state;
 	const char *reason = NULL;
 	struct json_object *object =
 	    delta_text_parse(data, length, &assembler->armoured, &reason);
@@ -135,22 +140,17 @@ is_bounded(struct chat_assembler *assembler)
 }
 
 bool
-chat_assembler_event(
-    struct chat_assembler *assembler, const char *name, const char *data, size_t length)
+chat_assembler_event(void *state, const char *name, const char *data, size_t length)
 {
+	struct chat_assembler *assembler = state;
 	bool error = name[0] != '\0' && strcmp(name, "error") == 0;
 
 	if (assembler->done || assembler->failure.failed)
 		return false;
 	if (!error && take_pattern(assembler, data, length))
 		return is_bounded(assembler);
-	while (length > 0 && strchr(" \t\n", data[length - 1]) != NULL)
-		length--;
-	while (length > 0 && strchr(" \t\n", *data) != NULL) {
-		data++;
-		length--;
-	}
-	if (length == 6 && memcmp(data, "[DONE]", 6) == 0) {
+	delta_text_trim(&data, &length);
+	if (delta_text_is_done(data, length)) {
 		assembler->done = true;
 		return false;
 	}
@@ -163,8 +163,10 @@ chat_assembler_event(
 }
 
 bool
-chat_assembler_finishing(const struct chat_assembler *assembler)
+chat_assembler_finishing(const void *state)
 {
+	const struct chat_assembler *assembler = state;
+
 	return assembler->has_finish;
 }
 
@@ -191,20 +193,21 @@ finish_of(const struct chat_assembler *assembler)
 }
 
 enum answer_state
-chat_assembler_end(struct chat_assembler *assembler, struct model_answer *answer)
+chat_assembler_end(void *state, struct model_answer *answer)
 {
-	enum answer_state state = state_of(assembler);
+	struct chat_assembler *assembler = state;
+	enum answer_state ended = state_of(assembler);
 
 	chat_output_end(&assembler->output);
 	memset(answer, 0, sizeof *answer);
 	answer->retry_after_ms = -1;
-	answer->finish = state == ANSWER_COMPLETE ? finish_of(assembler) : FINISH_ERROR;
-	if (state == ANSWER_FAILED)
+	answer->finish = ended == ANSWER_COMPLETE ? finish_of(assembler) : FINISH_ERROR;
+	if (ended == ANSWER_FAILED)
 		answer_failure_move(&assembler->failure, answer);
 	answer->usage = assembler->usage;
 	chat_calls_finish(&assembler->calls, answer);
 	delta_text_end(&assembler->content_pending, &assembler->reasoning.content);
 	answer->extra =
 	    chat_reasoning_extra(&assembler->reasoning, &assembler->output.thoughts);
-	return state;
+	return ended;
 }

@@ -52,10 +52,24 @@ by_id(struct chat_calls *calls, const char *id)
 	return NULL;
 }
 
-/* True when the call has all its arguments and the piece brings a call of its own. */
+/* True for the arguments of the call, whole, once more: some servers end with them. */
+static bool
+repeats(const struct chat_call *call, const char *bytes, size_t length)
+{
+	return length > 1 && length == call->arguments.length && bytes[0] == '{' &&
+	       memcmp(bytes, call->arguments.data, length) == 0 &&
+	       json_scan_check(bytes, length, JSON_DEPTH_MAX) == NULL;
+}
+
+/* True when the call has all its arguments and the piece brings a call of its own. Two that
+ * are alike to the id are one. */
 static bool
 begins_anew(const struct chat_call *call, const struct piece *piece)
 {
+	if (piece->id[0] != '\0' && strcmp(piece->id, buffer_text(&call->id)) == 0 &&
+	    strcmp(piece->name, buffer_text(&call->name)) == 0 &&
+	    repeats(call, piece->arguments, piece->arguments_length))
+		return false;
 	return piece->name[0] != '\0' && call->name.length > 0 && call->arguments.length > 0 &&
 	       piece->arguments_length > 0 && piece->arguments[0] == '{' &&
 	       json_scan_check(call->arguments.data, call->arguments.length, JSON_DEPTH_MAX) ==
@@ -176,7 +190,8 @@ chat_calls_append(struct chat_calls *calls, size_t at, const char *bytes, size_t
 		bytes = buffer_text(&raw);
 		length = raw.length;
 	}
-	delta_text_append(&call->pending, bytes, length, &call->arguments);
+	if (!repeats(call, bytes, length))
+		delta_text_append(&call->pending, bytes, length, &call->arguments);
 	buffer_free(&raw);
 }
 

@@ -247,3 +247,20 @@ delta_text_parse(const char *json, size_t length, bool *armoured, const char **r
 	buffer_free(&armour);
 	return object;
 }
+
+void
+delta_text_trim(const char **data, size_t *length)
+{
+	while (*length > 0 && strchr(" \t\n", (*data)[*length - 1]) != NULL)
+		(*length)--;
+	while (*length > 0 && strchr(" \t\n", **data) != NULL) {
+		(*data)++;
+		(*length)--;
+	}
+}
+
+bool
+delta_text_is_done(const char *data, size_t length)
+{
+	return length == 6 && memcmp(data, "[DONE]", 6) == 0;
+}

@@ -34,5 +34,9 @@ void delta_text_unarmour(const char *text, size_t length, struct buffer *out);
 /* json_parse() of such a text, changed where it has to be; *armoured tells whether it was. */
 struct json_object *
 delta_text_parse(const char *json, size_t length, bool *armoured, const char **reason);
+/* Leaves out white space at both ends. */
+void delta_text_trim(const char **data, size_t *length);
+/* True for what ends the stream of many servers. */
+bool delta_text_is_done(const char *data, size_t length);
 
 #endif

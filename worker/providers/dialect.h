@@ -26,7 +26,8 @@ struct dialect {
 	 */
 	int (*build)(const struct model_request *request, struct dialect_request *built,
 	    struct buffer *error);
-	/* The assembler of one answer. `label` names the server in errors; it is copied. */
+	/* The assembler of one answer, a structure of the dialect's own that the other
+	 * functions get as it is. `label` names the server in errors; it is copied. */
 	void *(*assembler_new)(const char *label, const struct chat_sink *sink);
 	/* Tells the assembler what was asked; NULL where it does not matter. */
 	void (*asked)(void *assembler, const struct model_request *request);
@@ -56,5 +57,12 @@ void *dialect_play(const struct dialect *dialect, struct event_base *base,
     const struct model_callbacks *callbacks, void *arg);
 void dialect_pause(void *state, bool pause);
 void dialect_free(void *state);
+
+/* The row itself. */
+#define DIALECT_API_MODE(mode_name, start_function)                                            \
+	{                                                                                      \
+		.name = mode_name, .start = start_function, .pause = dialect_pause,            \
+		.cancel = dialect_free, .release = dialect_free                                \
+	}
 
 #endif

@@ -31,12 +31,6 @@ responses_request_build(
 	return dialect_request_body(built, responses_body(request), runtime->extra_body, error);
 }
 
-static void *
-new_assembler(const char *label, const struct chat_sink *sink)
-{
-	return responses_assembler_new(label, sink);
-}
-
 /* Thoughts are stored with the name of the server that sealed them. */
 static void
 asked(void *assembler, const struct model_request *request)
@@ -50,53 +44,17 @@ asked(void *assembler, const struct model_request *request)
 	free(issuer);
 }
 
-static void
-free_assembler(void *assembler)
-{
-	responses_assembler_free(assembler);
-}
-
-static bool
-take_event(void *assembler, const char *name, const char *data, size_t length)
-{
-	return responses_assembler_event(assembler, name, data, length);
-}
-
-static const char *
-take_body(void *assembler, const char *data, size_t length)
-{
-	return responses_assembler_body(assembler, data, length);
-}
-
-static void
-flush(void *assembler)
-{
-	responses_assembler_flush(assembler);
-}
-
-static bool
-is_finishing(const void *assembler)
-{
-	return responses_assembler_finishing(assembler);
-}
-
-static enum answer_state
-end(void *assembler, struct model_answer *answer)
-{
-	return responses_assembler_end(assembler, answer);
-}
-
 const struct dialect dialect_codex_responses = {
     .last = "response.completed",
     .build = responses_request_build,
-    .assembler_new = new_assembler,
+    .assembler_new = responses_assembler_new,
     .asked = asked,
-    .assembler_free = free_assembler,
-    .event = take_event,
-    .body = take_body,
-    .flush = flush,
-    .finishing = is_finishing,
-    .end = end,
+    .assembler_free = responses_assembler_free,
+    .event = responses_assembler_event,
+    .body = responses_assembler_body,
+    .flush = responses_assembler_flush,
+    .finishing = responses_assembler_finishing,
+    .end = responses_assembler_end,
 };
 
 static void *
@@ -106,10 +64,4 @@ start(struct event_base *base, const struct model_request *request,
 	return dialect_start(&dialect_codex_responses, base, request, callbacks, arg);
 }
 
-const struct api_mode api_mode_codex_responses = {
-    .name = "codex_responses",
-    .start = start,
-    .pause = dialect_pause,
-    .cancel = dialect_free,
-    .release = dialect_free,
-};
+const struct api_mode api_mode_codex_responses = DIALECT_API_MODE("codex_responses", start);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct responses_assembler *
+void *
 responses_assembler_new(const char *label, const struct chat_sink *sink)
 {
 	struct responses_assembler *assembler = xcalloc(1, sizeof *assembler);
@@ -25,8 +25,10 @@ responses_assembler_new(const char *label, const struct chat_sink *sink)
 }
 
 void
-responses_assembler_free(struct responses_assembler *assembler)
+responses_assembler_free(void *state)
 {
+	struct responses_assembler *assembler = state;
+
 	if (assembler == NULL)
 		return;
 	answer_failure_free(&assembler->failure);
@@ -46,14 +48,17 @@ responses_assembler_issuer(struct responses_assembler *assembler, const char *is
 }
 
 void
-responses_assembler_flush(struct responses_assembler *assembler)
+responses_assembler_flush(void *state)
 {
+	struct responses_assembler *assembler = state;
+
 	chat_output_flush(&assembler->output);
 }
 
 const char *
-responses_assembler_body(struct responses_assembler *assembler, const char *data, size_t length)
+responses_assembler_body(void *state, const char *data, size_t length)
 {
+	struct responses_assembler *assembler = state;
 	const char *reason = NULL;
 	struct json_object *object =
 	    delta_text_parse(data, length, &assembler->armoured, &reason);
@@ -90,18 +95,14 @@ is_bounded(struct responses_assembler *assembler)
 }
 
 bool
-responses_assembler_event(
-    struct responses_assembler *assembler, const char *name, const char *data, size_t length)
+responses_assembler_event(void *state, const char *name, const char *data, size_t length)
 {
+	struct responses_assembler *assembler = state;
+
 	if (assembler->done || assembler->has_finish || assembler->failure.failed)
 		return false;
-	while (length > 0 && strchr(" \t\n", data[length - 1]) != NULL)
-		length--;
-	while (length > 0 && strchr(" \t\n", *data) != NULL) {
-		data++;
-		length--;
-	}
-	if (length == 6 && memcmp(data, "[DONE]", 6) == 0) {
+	delta_text_trim(&data, &length);
+	if (delta_text_is_done(data, length)) {
 		assembler->done = true;
 		return false;
 	}
@@ -114,8 +115,10 @@ responses_assembler_event(
 }
 
 bool
-responses_assembler_finishing(const struct responses_assembler *assembler)
+responses_assembler_finishing(const void *state)
 {
+	const struct responses_assembler *assembler = state;
+
 	return assembler->has_finish;
 }
 
@@ -224,12 +227,13 @@ extra_of(const struct responses_assembler *assembler)
 }
 
 enum answer_state
-responses_assembler_end(struct responses_assembler *assembler, struct model_answer *answer)
+responses_assembler_end(void *state, struct model_answer *answer)
 {
-	enum answer_state state;
+	struct responses_assembler *assembler = state;
+	enum answer_state ended;
 
 	check_calls(assembler);
-	state = state_of(assembler);
+	ended = state_of(assembler);
 	responses_merge_end(assembler);
 	chat_output_end(&assembler->output);
 	memset(answer, 0, sizeof *answer);
@@ -237,13 +241,13 @@ responses_assembler_end(struct responses_assembler *assembler, struct model_answ
 	answer->usage = assembler->usage;
 	responses_items_sort(&assembler->items);
 	responses_items_calls(&assembler->items, answer);
-	answer->finish = state == ANSWER_COMPLETE ? finish_of(assembler, answer) : FINISH_ERROR;
-	if (state == ANSWER_FAILED) {
+	answer->finish = ended == ANSWER_COMPLETE ? finish_of(assembler, answer) : FINISH_ERROR;
+	if (ended == ANSWER_FAILED) {
 		answer_failure_move(&assembler->failure, answer);
 	} else if (answer->finish == FINISH_LENGTH) {
 		answer->message = assembler->end_message;
 		assembler->end_message = NULL;
 	}
 	answer->extra = extra_of(assembler);
-	return state;
+	return ended;
 }

@@ -12,21 +12,16 @@
 
 struct responses_assembler;
 
-/* `label` names the server in errors; it is copied. */
-struct responses_assembler *
-responses_assembler_new(const char *label, const struct chat_sink *sink);
-void responses_assembler_free(struct responses_assembler *assembler);
 /* Who seals the thoughts (responses_issuer()); stored with them. It is copied. */
 void responses_assembler_issuer(struct responses_assembler *assembler, const char *issuer);
 
-/* As the functions of struct dialect. */
-bool responses_assembler_event(
-    struct responses_assembler *assembler, const char *name, const char *data, size_t length);
-const char *responses_assembler_body(
-    struct responses_assembler *assembler, const char *data, size_t length);
-void responses_assembler_flush(struct responses_assembler *assembler);
-bool responses_assembler_finishing(const struct responses_assembler *assembler);
-enum answer_state
-responses_assembler_end(struct responses_assembler *assembler, struct model_answer *answer);
+/* As the functions of struct dialect, which see. */
+void *responses_assembler_new(const char *label, const struct chat_sink *sink);
+void responses_assembler_free(void *state);
+bool responses_assembler_event(void *state, const char *name, const char *data, size_t length);
+const char *responses_assembler_body(void *state, const char *data, size_t length);
+void responses_assembler_flush(void *state);
+bool responses_assembler_finishing(const void *state);
+enum answer_state responses_assembler_end(void *state, struct model_answer *answer);
 
 #endif
