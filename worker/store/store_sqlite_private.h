@@ -27,10 +27,10 @@ struct store_sqlite {
 	/* As of the verbs that ran in transaction `staged_in`, which is not committed yet. */
 	struct store_place staged;
 	unsigned staged_in;
-	struct event *renew;			/* of the lease, while a turn runs */
+	struct event *renew;				 /* of the lease, while a turn runs */
 	TAILQ_HEAD(kept_list, kept_operation) left_over; /* could not be saved yet, in order */
-	bool closing;				/* nobody is called back any more */
-	bool forgotten;				/* nothing is saved any more at the end */
+	bool closing;					 /* nobody is called back any more */
+	bool forgotten; /* nothing is saved any more at the end */
 };
 
 #endif
