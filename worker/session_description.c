@@ -1,9 +1,12 @@
 /*
- * What the row of a session in the database tells about it.
+ * What the row of a session in the database tells about it, and what a successor has to know of
+ * its model.
  */
 #include <config.h>
 
 #include "worker/worker.h"
+#include "worker/config/live_models.h"
+#include "worker/store/state_hash.h"
 #include "worker/store/state_queue.h"
 #include "worker/store/store_sqlite.h"
 #include "worker/supervisor_link.h"
@@ -61,6 +64,23 @@ session_describe_choice(const struct worker *worker, struct json_object *state)
 	if (worker->level != NULL)
 		json_set_text(choice, "thought_level", worker->level);
 	json_set(state, "choice", choice);
+}
+
+char *
+session_models_shown(const struct worker *worker)
+{
+	const struct runtime *chosen = &worker->agent.chosen;
+	struct json_object *models =
+	    live_models_list(worker->configuration, chosen->provider, chosen->base_url);
+	char hash[STATE_HASH_SIZE] = "";
+	const char *text;
+	size_t length;
+
+	if (models != NULL) {
+		text = json_text(models, &length);
+		state_hash(text, length, hash);
+	}
+	return xstrdup(hash);
 }
 
 void

@@ -9,6 +9,7 @@
 #include "worker/agent/agent_model.h"
 #include "worker/agent/system_prompt.h"
 #include "worker/config/model_choice.h"
+#include "worker/model_watch.h"
 #include "worker/supervisor_link.h"
 #include "common/alloc.h"
 
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #define LEVEL_DEFAULT "default"
+#define ROWS_MAX 100 /* that /model lists */
 
 static bool
 has_level(struct json_object *levels, const char *level)
@@ -84,8 +86,8 @@ use_level(const struct worker *worker, struct runtime *runtime)
 	json_object_put(levels);
 }
 
-static void
-tell_window(struct worker *worker)
+void
+session_tell_window(struct worker *worker)
 {
 	const struct agent *agent = &worker->agent;
 	struct buffer line = BUFFER_EMPTY;
@@ -129,7 +131,8 @@ session_choose_model(struct worker *worker, const char *name, bool open, struct 
 		use_level(worker, &runtime);
 		agent_choose_model(&worker->agent, &runtime);
 		keep_choice(worker, true);
-		tell_window(worker);
+		session_tell_window(worker);
+		model_watch_look(worker->model_watch, &worker->agent.chosen);
 	}
 	runtime_clear(&runtime);
 	return 0;
@@ -252,12 +255,14 @@ list_models(const struct worker *worker, struct buffer *reply)
 {
 	struct json_object *rows =
 	    model_choice_list(worker->configuration, &worker->agent.chosen);
-	size_t i;
+	size_t count = json_object_array_length(rows), i;
 
 	buffer_append_text(reply, "\nSwitch with `/model NAME`:\n\n");
-	for (i = 0; i < json_object_array_length(rows); i++)
+	for (i = 0; i < count && i < ROWS_MAX; i++)
 		buffer_printf(reply, "- `%s`\n",
 		    json_member_text(json_object_array_get_idx(rows, i), "value", ""));
+	if (count > ROWS_MAX)
+		buffer_printf(reply, "- and %zu more\n", count - ROWS_MAX);
 	json_object_put(rows);
 }
 

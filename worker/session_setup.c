@@ -6,6 +6,7 @@
 
 #include "worker/worker.h"
 #include "worker/allow_list.h"
+#include "worker/model_watch.h"
 #include "worker/acp/client_calls.h"
 #include "worker/acp/client_files.h"
 #include "worker/acp/encode_v1.h"
@@ -358,6 +359,7 @@ ready(struct worker *worker)
 	tell_ready(worker);
 	if (worker->carried)
 		session_tell_state(worker); /* it changes from here on */
+	session_look_for_models(worker);
 }
 
 void
@@ -371,6 +373,8 @@ session_set_up(struct worker *worker, struct json_object *setup)
 
 	worker->titled = json_member_boolean(state, "titled", false);
 	worker->noted = json_member_boolean(state, "noted", false);
+	if (json_has(state, "models"))
+		worker->models_shown = xstrdup(json_member_text(state, "models", ""));
 	worker->session_id = xstrdup(json_member_text(setup, "sessionId", ""));
 	if (take_roots(worker, params) == -1)
 		return;
@@ -412,6 +416,7 @@ session_tear_down(struct worker *worker)
 	size_t i;
 
 	session_stop_title(worker);
+	model_watch_free(worker->model_watch);
 	turn_abandon(agent);
 	shell_state_free(agent->tools.shell);
 	if (worker->scratch != NULL)
@@ -437,6 +442,7 @@ session_tear_down(struct worker *worker)
 	free(worker->roots);
 	free(worker->session_id);
 	free(worker->level);
+	free(worker->models_shown);
 	free(worker->cwd);
 	free(worker->guard);
 	free(worker->scratch);

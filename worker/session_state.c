@@ -28,11 +28,14 @@ static struct json_object *
 state_of(const struct worker *worker)
 {
 	struct json_object *state = json_object_new_object();
+	char *shown = session_models_shown(worker);
 
 	json_set_text(state, "mode", session_mode_name(worker->agent.tools.mode));
 	session_describe_choice(worker, state);
 	json_set_boolean(state, "titled", worker->titled);
 	json_set_boolean(state, "noted", worker->noted);
+	json_set_text(state, "models", shown);
+	free(shown);
 	return state;
 }
 

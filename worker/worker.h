@@ -16,6 +16,7 @@ struct allow_list;
 struct client_calls;
 struct client_files;
 struct event_base;
+struct model_watch;
 struct permission_list;
 struct state;
 struct store_session_info;
@@ -66,6 +67,8 @@ struct worker {
 	bool store_noted;   /* a note among them that no other process would find again */
 	bool title_derived; /* from the first prompt, and no model has been asked yet */
 	struct title_call *title_call; /* a model is being asked, or NULL */
+	struct model_watch *model_watch;
+	char *models_shown; /* the set-up: session_models_shown() of before, or NULL */
 };
 
 /* Serves as `role` on descriptor 3; returns the exit status. */
@@ -86,6 +89,9 @@ void session_open(struct worker *worker, void (*opened)(struct worker *worker));
 void session_describe(const struct worker *worker, struct store_session_info *info);
 /* What a successor has to know of the choice of a model, put into `state`. */
 void session_describe_choice(const struct worker *worker, struct json_object *state);
+/* Names the list of its provider's server that the client has been shown; "" = none. The
+ * caller frees it. */
+char *session_models_shown(const struct worker *worker);
 /* The session is run in another way now: its row follows. */
 void session_save_description(struct worker *worker);
 /* Answers a request with JSON once what was chosen before is saved, or cannot be: whoever reads
@@ -100,6 +106,8 @@ void session_options(const struct worker *worker, struct option_values *values);
 void session_options_clear(struct option_values *values);
 /* Tells the client all options as they are now. */
 void session_tell_options(struct worker *worker);
+/* Tells it the window of the model. */
+void session_tell_window(struct worker *worker);
 /* The user wants another model, from the next request on. `open`: also one that no list
  * holds. -1 with the reason in `error`, and nothing has changed; else the client was told. */
 int
@@ -112,6 +120,11 @@ void session_take_choice(struct worker *worker, struct json_object *state);
 void session_restore_model(struct worker *worker, struct json_object *session);
 /* For the agent: the slash command. */
 bool session_on_model(const char *name, struct buffer *reply, void *arg);
+
+/* session_model_list.c */
+/* The list of the model's provider is looked for beside everything else, from now on after each
+ * change of the model too; what it changes is told. For a session that has just been opened. */
+void session_look_for_models(struct worker *worker);
 
 /* session_state.c: tells the supervisor what a successor of this worker has to know. */
 void session_tell_state(struct worker *worker);

@@ -202,8 +202,12 @@ class AnthropicServer(ModelServer):
     def __init__(self, *script, **options):
         super().__init__(*script, default=options.pop("default", None) or say("ok"), **options)
         self.base_url = self.base_url.removesuffix("/v1") + "/anthropic"
+        self.listings = []  # requests for the list of models
 
     def choose(self, request):
+        if request.method == "GET" and request.path.startswith("/anthropic/v1/models"):
+            self.listings.append(request)
+            return self.list_models()
         if request.method != "POST" or request.path != "/anthropic/v1/messages":
             self.errors.append(f"{request.method} {request.path}")
             return failure(404, "not_found_error", "Not found")

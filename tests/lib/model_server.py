@@ -224,7 +224,7 @@ class ModelServer:
         self.listing = None    # the answer to GET /models, None for one model "fake"
         self.errors = []       # broken rules; a test fails on them
         self.allow_errors = False
-        self.active = 0        # answers that are being sent now
+        self.active = 0        # answers of the model that are being sent now
         self.most_active = 0
         self.lock = threading.Condition()
         self.authority = Authority() if tls else None
@@ -343,13 +343,16 @@ class ModelServer:
 
     # ---- choosing an answer --------------------------------------------------------------
 
+    def list_models(self):
+        if self.listing is not None:
+            return self.listing
+        return Reply([dump({"object": "list", "data": [{"id": "fake", "object": "model"}]})],
+                     framing="length", content_type="application/json")
+
     def choose(self, request):
         if request.method == "GET":
             self.others.append(request)
-            if self.listing is not None:
-                return self.listing
-            return Reply([dump({"object": "list", "data": [{"id": "fake", "object": "model"}]})],
-                         framing="length", content_type="application/json")
+            return self.list_models()
         if request.json is None or "messages" not in request.json:
             self.errors.append(f"{request.path}: not a chat request: {request.body[:200]!r}")
             return failure(400, "the body is not valid")
@@ -379,8 +382,9 @@ class ModelServer:
         reply = self.choose(request)
         if not isinstance(reply, Reply):
             reply = Reply(reply)
+        counted = request.method == "POST"  # lists of models may come beside
         with self.lock:
-            self.active += 1
+            self.active += counted
             self.most_active = max(self.active, self.most_active)
         try:
             return self.send(connection, request, reply)
@@ -389,7 +393,7 @@ class ModelServer:
             return False
         finally:
             with self.lock:
-                self.active -= 1
+                self.active -= counted
 
     def send(self, connection, request, reply):
         chunked = reply.framing == "chunked"

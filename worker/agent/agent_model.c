@@ -64,6 +64,14 @@ agent_use_chosen_model(struct agent *agent)
 	agent_use_model(agent, &agent->chosen);
 }
 
+void
+agent_set_window(struct agent *agent, int64_t tokens)
+{
+	agent->chosen.context_length = tokens;
+	if (is_same_model(&agent->runtime, &agent->chosen))
+		agent->runtime.context_length = tokens;
+}
+
 /* By some strategies the next session takes another key. That it does not learn of this one is
  * no harm. */
 static void

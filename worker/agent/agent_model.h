@@ -5,6 +5,8 @@
 #ifndef HERMES_WORKER_AGENT_AGENT_MODEL_H
 #define HERMES_WORKER_AGENT_AGENT_MODEL_H
 
+#include <stdint.h>
+
 struct agent;
 struct runtime;
 
@@ -15,6 +17,8 @@ void agent_choose_model(struct agent *agent, struct runtime *runtime);
 void agent_use_model(struct agent *agent, const struct runtime *runtime);
 /* Back to the session's model. */
 void agent_use_chosen_model(struct agent *agent);
+/* The session's model holds so many tokens. */
+void agent_set_window(struct agent *agent, int64_t tokens);
 /* The next requests to the model in use begin with the key that `used`, a copy of its runtime,
  * ended with. */
 void agent_keep_credential(struct agent *agent, const struct runtime *used);

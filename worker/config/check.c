@@ -181,8 +181,9 @@ read_values(const struct configuration *configuration)
 	    "acp.worker_idle_timeout", "memory.memory_char_limit", "memory.user_char_limit",
 	    "auxiliary.title_generation.timeout"};
 	static const char *const booleans[] = {"acp.rehearsal_faults", "acp.client_fs",
-	    "memory.memory_enabled", "memory.user_profile_enabled", "memory.write_approval",
-	    "acp.generate_titles", "auxiliary.title_generation.enabled",
+	    "acp.model_list", "memory.memory_enabled", "memory.user_profile_enabled",
+	    "memory.write_approval", "acp.generate_titles",
+	    "auxiliary.title_generation.enabled",
 	    "auxiliary.title_generation.model_upgrade_enabled"};
 	size_t i;
 

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,11 +98,11 @@ config_file_lock(const char *home, const char *name, struct buffer *error)
 }
 
 static int
-write_temporary(int fd, const char *text, size_t length)
+write_temporary(int fd, const char *text, size_t length, bool sync)
 {
 	if (fd == -1 || fchmod(fd, 0600) == -1 || fd_write_all(fd, text, length) == -1)
 		return -1;
-	return fsync(fd);
+	return sync ? fsync(fd) : 0;
 }
 
 /* A rename is durable once its folder is. */
@@ -121,17 +122,18 @@ sync_folder(const char *path)
 	free(folder);
 }
 
-int
-config_file_replace(const char *path, const char *text, size_t length, struct buffer *error)
+static int
+replace(const char *path, const char *text, size_t length, bool sync, struct buffer *error)
 {
 	char *target = realpath(path, NULL);
 	char *temporary = xasprintf("%s.XXXXXX", target != NULL ? target : path);
 	int fd = mkostemp(temporary, O_CLOEXEC), result = -1;
 
-	if (write_temporary(fd, text, length) == 0 &&
+	if (write_temporary(fd, text, length, sync) == 0 &&
 	    rename(temporary, target != NULL ? target : path) == 0) {
 		result = 0;
-		sync_folder(temporary);
+		if (sync)
+			sync_folder(temporary);
 	} else {
 		buffer_printf(error, "%s cannot be written: %s.", path, strerror(errno));
 		if (fd != -1)
@@ -141,4 +143,17 @@ config_file_replace(const char *path, const char *text, size_t length, struct bu
 	free(temporary);
 	free(target);
 	return result;
+}
+
+int
+config_file_replace(const char *path, const char *text, size_t length, struct buffer *error)
+{
+	return replace(path, text, length, true, error);
+}
+
+int
+config_file_replace_soon(
+    const char *path, const char *text, size_t length, struct buffer *error)
+{
+	return replace(path, text, length, false, error);
 }

@@ -23,5 +23,8 @@ int config_file_lock(const char *home, const char *name, struct buffer *error);
  * link keeps pointing at the file. 0, or -1 with a sentence in `error`. */
 int
 config_file_replace(const char *path, const char *text, size_t length, struct buffer *error);
+/* The same for what may be lost with the power: it does not wait for the disk. */
+int config_file_replace_soon(
+    const char *path, const char *text, size_t length, struct buffer *error);
 
 #endif

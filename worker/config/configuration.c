@@ -30,8 +30,9 @@ struct configuration {
 	struct dotenv dotenv;
 	struct json_object *auth;
 	bool has_dotenv, absent;
-	size_t expanded;	   /* bytes of values with ${VAR} so far */
-	struct problems *problems; /* grows while values are read */
+	size_t expanded;		 /* bytes of values with ${VAR} so far */
+	struct problems *problems;	 /* grows while values are read */
+	struct json_object *live_models; /* of live_models.c */
 };
 
 /* Inherited from some parent, these would redirect the user's own set-up: when there is a
@@ -306,6 +307,7 @@ configuration_load(void)
 	struct buffer path = BUFFER_EMPTY;
 
 	configuration->problems = xcalloc(1, sizeof *configuration->problems);
+	configuration->live_models = json_object_new_object();
 	configuration->home = find_home();
 	configuration->yaml_path = xasprintf("%s/config.yaml", configuration->home);
 	configuration->dotenv_path = xasprintf("%s/.env", configuration->home);
@@ -325,6 +327,7 @@ configuration_free(struct configuration *configuration)
 		return;
 	yaml_tree_clear(&configuration->tree);
 	json_object_put(configuration->auth);
+	json_object_put(configuration->live_models);
 	dotenv_clear(&configuration->dotenv);
 	problems_clear(configuration->problems);
 	free(configuration->problems);
@@ -350,6 +353,12 @@ struct json_object *
 configuration_auth(const struct configuration *configuration)
 {
 	return configuration->auth;
+}
+
+struct json_object *
+configuration_live_models(const struct configuration *configuration)
+{
+	return configuration->live_models;
 }
 
 const char *

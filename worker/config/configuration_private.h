@@ -21,4 +21,7 @@ bool configuration_absent(const struct configuration *configuration);
 /* auth.json, NULL when there is none that can be used; borrowed. */
 struct json_object *configuration_auth(const struct configuration *configuration);
 
+/* What live_models.c keeps in memory, an object that it alone fills; borrowed. */
+struct json_object *configuration_live_models(const struct configuration *configuration);
+
 #endif

@@ -6,6 +6,8 @@
 
 #include "worker/config/model_choice.h"
 
+#include "worker/config/live_models.h"
+#include "worker/config/model_cache.h"
 #include "worker/config/model_table.h"
 #include "worker/config/runtime_private.h"
 
@@ -15,12 +17,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_MAX_BYTES 256
+/* Rows of a server and bytes of all rows, as one message to the supervisor takes them; a model
+ * beyond is known all the same. */
+#define LIVE_ROWS_MAX 1000
+#define BYTES_MAX ((size_t)96 << 10)
+#define ROW_BYTES 64 /* what JSON adds to the texts of a row */
 
 struct model_list {
 	const struct configuration *configuration;
 	const struct runtime *current;
 	struct json_object *rows;
+	struct json_object *values; /* those of the rows, as names of members */
+	size_t bytes;
 };
 
 static struct json_object *
@@ -45,7 +53,9 @@ add(struct model_list *list, const char *provider, const char *label, const char
 	struct json_object *row;
 
 	buffer_printf(&text, "%s:%s", provider, model);
-	if (find_value(list->rows, buffer_text(&text)) == NULL) {
+	if (!json_has(list->values, buffer_text(&text))) {
+		json_set_boolean(list->values, buffer_text(&text), true);
+		list->bytes += ROW_BYTES + text.length;
 		row = json_object_new_object();
 		json_set_text(row, "value", buffer_text(&text));
 		json_set_text(row, "provider", provider);
@@ -53,12 +63,25 @@ add(struct model_list *list, const char *provider, const char *label, const char
 		buffer_clear(&text);
 		buffer_printf(&text, "%s · %s", label, name != NULL ? name : model);
 		json_set_text(row, "name", buffer_text(&text));
+		list->bytes += 2 * text.length;
 		buffer_clear(&text);
 		buffer_printf(&text, "Provider: %s", label);
 		json_set_text(row, "description", buffer_text(&text));
 		json_object_array_add(list->rows, row);
 	}
 	buffer_free(&text);
+}
+
+/* What the provider's server has told. */
+static void
+add_live(struct model_list *list, const char *provider, const char *label)
+{
+	struct json_object *models = live_models_of(list->configuration, provider);
+	size_t count = models != NULL ? json_object_array_length(models) : 0, i;
+
+	for (i = 0; i < count && i < LIVE_ROWS_MAX && list->bytes < BYTES_MAX; i++)
+		add(list, provider, label,
+		    json_member_text(json_object_array_get_idx(models, i), "id", ""), NULL);
 }
 
 static void
@@ -71,6 +94,7 @@ add_table(struct model_list *list, const struct provider_row *provider)
 		if (strcmp(models[i].provider, provider->id) == 0)
 			add(list, provider->id, provider->label, models[i].model,
 			    models[i].name);
+	add_live(list, provider->id, provider->label);
 }
 
 /* What a block of config.yaml names: `model`, and the members or items of `models`. */
@@ -97,6 +121,7 @@ add_block(struct model_list *list, struct json_object *block, const char *name)
 		if (json_object_is_type(json_object_array_get_idx(models, i), json_type_string))
 			add(list, provider, name,
 			    json_object_get_string(json_object_array_get_idx(models, i)), NULL);
+	add_live(list, provider, name);
 	free(provider);
 }
 
@@ -141,31 +166,46 @@ add_providers(struct model_list *list)
 	for (i = 0; i < count; i++)
 		if (strcmp(providers[i].id, list->current->provider) == 0)
 			add_table(list, &providers[i]);
+	add_live(list, list->current->provider, list->current->label);
 	for (i = 0; i < count; i++)
 		if (provider_table_row_supported(&providers[i]) &&
 		    runtime_key_variable(list->configuration, &providers[i]) != NULL)
 			add_table(list, &providers[i]);
 }
 
+/* The configured model, and what else there is: of the current provider first. */
+static void
+add_others(struct model_list *list)
+{
+	struct buffer ignored = BUFFER_EMPTY;
+	struct runtime normal;
+	bool found = runtime_resolve(list->configuration, NULL, NULL, &normal, &ignored) == 0;
+
+	if (found)
+		add(list, normal.provider, normal.label, normal.model, NULL);
+	/* That address is the one whose list is meant. */
+	live_models_list(list->configuration, list->current->provider, list->current->base_url);
+	add_providers(list);
+	if (found) {
+		add_live(list, normal.provider, normal.label);
+		runtime_clear(&normal);
+	}
+	add_endpoints(list);
+	buffer_free(&ignored);
+}
+
 struct json_object *
 model_choice_list(const struct configuration *configuration, const struct runtime *current)
 {
-	struct model_list list = {configuration, current, json_object_new_array()};
+	struct model_list list = {
+	    configuration, current, json_object_new_array(), json_object_new_object(), 0};
 	const struct model_row *row = model_table_find(current->provider, current->model);
-	struct runtime normal;
-	struct buffer ignored = BUFFER_EMPTY;
 
 	add(&list, current->provider, current->label, current->model,
 	    row != NULL ? row->name : NULL);
-	if (is_rehearsal(current)) /* nobody else is asked meanwhile */
-		return list.rows;
-	if (runtime_resolve(configuration, NULL, NULL, &normal, &ignored) == 0) {
-		add(&list, normal.provider, normal.label, normal.model, NULL);
-		runtime_clear(&normal);
-	}
-	buffer_free(&ignored);
-	add_providers(&list);
-	add_endpoints(&list);
+	if (!is_rehearsal(current)) /* nobody else is asked meanwhile */
+		add_others(&list);
+	json_object_put(list.values);
 	return list.rows;
 }
 
@@ -273,17 +313,6 @@ has_table(const char *provider)
 	return false;
 }
 
-static bool
-can_be_name(const char *model)
-{
-	const char *byte;
-
-	for (byte = model; *byte != '\0'; byte++)
-		if ((unsigned char)*byte <= ' ' || *byte == 0x7f)
-			return false;
-	return byte != model && byte - model <= NAME_MAX_BYTES;
-}
-
 static int
 refuse(struct buffer *error, const char *name)
 {
@@ -304,12 +333,14 @@ resolve_other(const struct configuration *configuration, const struct runtime *c
 	int result;
 
 	split(configuration, current, name, &provider, &model);
-	if (!can_be_name(model) || is_rehearsal(current))
+	if (!model_cache_name_fits(model) || is_rehearsal(current))
 		result = refuse(error, name);
 	else
 		result = model_choice_restore(configuration,
 		    provider != NULL ? provider : current->provider, model, runtime, error);
-	if (result == 0 && !open && has_table(runtime->provider)) {
+	if (result == 0 && !open && has_table(runtime->provider) &&
+	    !live_models_has(
+		configuration, runtime->provider, runtime->base_url, runtime->model)) {
 		runtime_clear(runtime);
 		result = refuse(error, name);
 	}

@@ -6,6 +6,7 @@
 
 #include "worker/config/configuration_private.h"
 #include "worker/config/endpoint.h"
+#include "worker/config/live_models.h"
 #include "worker/config/model_table.h"
 #include "worker/config/runtime_private.h"
 
@@ -215,14 +216,18 @@ fill_tokens(const struct runtime_choice *choice, struct runtime *runtime)
 	struct json_object *block = configuration_value(choice->configuration, "model");
 	struct json_object *entry = model_entry(choice, runtime->model);
 	const struct model_row *row = model_table_find(choice->id, runtime->model);
-	int64_t window = 0;
+	int64_t window = 0, live;
 
+	live = live_models_window(
+	    choice->configuration, choice->id, choice->base_url, runtime->model);
 	if (configured != NULL && strcmp(configured, runtime->model) == 0)
 		window = block_tokens(choice, block, "model", "context_length");
 	runtime->context_length =
 	    first_set(window, block_tokens(choice, entry, choice->block_path, "context_length"),
 		block_tokens(choice, choice->block, choice->block_path, "context_length"),
-		row != NULL ? row->context : runtime_context_length(runtime->model));
+		live	      ? live
+		: row != NULL ? row->context
+			      : runtime_context_length(runtime->model));
 	runtime->max_tokens =
 	    first_set(block_tokens(choice, choice->model_block, "model", "max_tokens"),
 		block_tokens(choice, choice->block, choice->block_path, "max_output_tokens"),

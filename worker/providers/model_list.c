@@ -5,6 +5,7 @@
 #include <config.h>
 
 #include "worker/providers/model_list.h"
+#include "worker/config/model_cache.h"
 #include "worker/config/runtime.h"
 #include "worker/providers/dialect_request.h"
 #include "worker/providers/http.h"
@@ -14,9 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BODY_MAX ((size_t)4 << 20)
+#define BODY_MAX ((size_t)2 << 20)
 #define MODELS_MAX 2000
-#define ID_MAX 256
 
 struct model_list_call {
 	struct http_transfer *transfer;
@@ -40,27 +40,23 @@ on_data(const char *bytes, size_t length, void *arg)
 static int64_t
 context_of(struct json_object *model)
 {
-	static const char *const names[] = {"loaded_context_length", "context_length",
-	    "context_window", "max_model_len", "max_context_length", "max_input_tokens"};
+	static const struct {
+		const char *block, *name;
+	} places[] = {{NULL, "loaded_context_length"}, {NULL, "context_length"},
+	    {NULL, "context_window"}, {NULL, "max_model_len"}, {NULL, "max_context_length"},
+	    {NULL, "max_input_tokens"}, {"top_provider", "context_length"}};
+	struct json_object *block;
 	int64_t tokens;
 	size_t i;
 
-	for (i = 0; i < sizeof names / sizeof *names; i++)
-		if (json_member_integer(model, names[i], &tokens) && tokens > 0 &&
+	for (i = 0; i < sizeof places / sizeof *places; i++) {
+		block = places[i].block != NULL ? json_member_object(model, places[i].block)
+						: model;
+		if (json_member_integer(block, places[i].name, &tokens) && tokens > 0 &&
 		    tokens <= INT32_MAX)
 			return tokens;
+	}
 	return 0;
-}
-
-static bool
-can_be_id(const char *id)
-{
-	const char *byte;
-
-	for (byte = id; *byte != '\0'; byte++)
-		if ((unsigned char)*byte <= ' ' || *byte == 0x7f)
-			return false;
-	return byte != id && byte - id <= ID_MAX;
 }
 
 /* NULL when the answer is no list. */
@@ -79,7 +75,7 @@ read_models(const struct buffer *body)
 	for (i = 0; list != NULL && i < json_object_array_length(list) && i < MODELS_MAX; i++) {
 		model = json_object_array_get_idx(list, i);
 		id = json_member_text(model, "id", "");
-		if (!can_be_id(id))
+		if (!model_cache_name_fits(id))
 			continue;
 		entry = json_object_new_object();
 		json_set_text(entry, "id", id);
@@ -110,6 +106,7 @@ on_finished(enum http_end end, const char *message, void *arg)
 	struct model_list_answer answer = {.status = http_status(call->transfer)};
 
 	answer.error = end == HTTP_END_DONE ? judge(call, &answer) : message;
+	buffer_free(&call->body);
 	call->done(&answer, call->arg);
 	json_object_put(answer.models);
 }
@@ -124,8 +121,8 @@ build(struct dialect_request *built, const struct runtime *runtime, struct buffe
 
 	if (dialect_request_check(runtime, error) == -1)
 		return -1;
-	built->url =
-	    dialect_request_url(runtime->base_url, messages ? "/v1/models" : "/models");
+	built->url = dialect_request_url(
+	    runtime->base_url, messages ? "/v1/models?limit=1000" : "/models");
 	if (messages)
 		dialect_request_header(built, "anthropic-version", "2023-06-01");
 	if (dialect_request_own_headers(built, runtime->headers, error) == -1)
@@ -142,8 +139,10 @@ model_list_start(struct event_base *base, const struct runtime *runtime, int64_t
 	static const struct http_handlers handlers = {on_data, on_finished};
 	struct model_list_call *call = xcalloc(1, sizeof *call);
 	struct dialect_request built = {0};
-	struct http_request request = {
-	    .method = "GET", .connect_timeout_ms = timeout_ms, .total_timeout_ms = timeout_ms};
+	struct http_request request = {.ca_file = runtime->ca_file,
+	    .method = "GET",
+	    .connect_timeout_ms = timeout_ms,
+	    .total_timeout_ms = timeout_ms};
 	struct buffer error = BUFFER_EMPTY;
 
 	call->done = done;
