@@ -194,6 +194,55 @@ class Matching(EditTest):
         self.assertIn(self.get("f"), (body, body.replace(b"NEEDLE", b"THREAD")))
 
 
+class Changed(EditTest):
+    """Somebody else changed the file since the model has seen it, or the model has another one in mind."""
+
+    def change_between(self, name, now, reply):
+        """The model reads the file, it becomes `now`, the model edits it: (card, result)."""
+        self.put(name, "one\ntwo\nthree\n")
+        self.edit(model.call("read_file", path=name))
+        os.unlink(self.path(name))
+        self.put(name, now)
+        return self.edit(reply)
+
+    def test_write_is_refused_with_the_difference(self):
+        card, result = self.change_between("f", "one\nmine\nthree\n", model.call(
+            "write_file", path="f", content="one\nTWO\nthree\n"))
+        self.assertEqual(card.status, "failed")
+        self.assertEqual(self.get("f"), b"one\nmine\nthree\n")
+        for part in "changed by something else", "-mine", "+TWO", "read_file":
+            self.assertIn(part, result)
+
+    def test_no_secret_in_the_difference(self):
+        card, result = self.change_between(".env", "KEY=found-me-1\n", model.call(
+            "write_file", path=".env", content="KEY=\n"))
+        self.assertEqual(card.status, "failed")
+        self.assertNotIn("found-me-1", result)
+
+    def test_long_difference(self):
+        card, result = self.change_between("f", "line\n" * 9000, model.call(
+            "write_file", path="f", content="other\n" * 9000))
+        self.assertEqual(card.status, "failed")
+        self.assertLess(len(result), 5000)
+        self.assertIn("[cut]", result)
+
+    def test_patch_that_fits_warns(self):
+        card, result = self.change_between("f", "one\ntwo\nmine\n", replace("f", "two", "2"))
+        self.assertEqual(card.status, "completed", result)
+        self.assertEqual(self.get("f"), b"one\n2\nmine\n")
+        self.assertIn("changed by something else", result)
+
+    def test_advice_with_the_third_misfit(self):
+        """and none before, or after the file was read again"""
+        self.put("f", "x\n")
+        self.edit(model.call("read_file", path="f"))
+        wrong = replace("f", "nowhere to be found", "y")
+        told = ["read the file again" in self.edit(wrong)[1] for _ in range(3)]
+        self.assertEqual(told, [False, False, True])
+        self.edit(model.call("read_file", path="f", offset=1, limit=1))
+        self.assertNotIn("read the file again", self.edit(wrong)[1])
+
+
 class Encodings(EditTest):
     """B58."""
 

@@ -13,6 +13,7 @@
 #include "worker/tools/edit_report.h"
 #include "worker/tools/edit_source.h"
 #include "worker/tools/editor_texts.h"
+#include "worker/tools/file_stamps.h"
 #include "worker/tools/patch_v4a.h"
 #include "worker/tools/patch_v4a_parse.h"
 #include "worker/tools/tool_rows.h"
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MISFITS_MAX 3u
 #define NUMBERED_LEAST 2 /* lines of a new text that look like output of read_file */
 
 struct patch_state {
@@ -86,6 +88,16 @@ without_mark(const char *text)
 	return result;
 }
 
+/* The third edit in a row that does not fit: the model has another file in mind. */
+static const char *
+misfit_advice(const struct tool_run *run, const char *path)
+{
+	return file_stamps_misfit(run->context->stamps, path) >= MISFITS_MAX
+		   ? " This did not fit several times in a row: read the file again with "
+		     "read_file before the next try."
+		   : "";
+}
+
 /* Finds the passage and decides the new content; false when the run has ended. */
 static bool
 replace(struct tool_run *run, struct edit_change *change, const char *old, const char *new)
@@ -106,8 +118,8 @@ replace(struct tool_run *run, struct edit_change *change, const char *old, const
 	if (result.outcome == EDIT_DONE)
 		edit_change_set(change, buffer_text(&result.text), result.text.length);
 	else if (!state->already)
-		tool_finish_error(run, "%s is unchanged. %s", change->target.shown,
-		    buffer_text(&result.error));
+		tool_finish_error(run, "%s is unchanged. %s%s", change->target.shown,
+		    buffer_text(&result.error), misfit_advice(run, change->target.real));
 	edit_result_clear(&result);
 	return done;
 }
@@ -151,7 +163,7 @@ prepare_v4a(struct tool_run *run)
 	if (edit_permission_planning(run))
 		return;
 	if (patch_v4a_propose(run->context, patch, &state->proposal, &error) == -1) {
-		tool_finish_error(run, "%s", buffer_text(&error));
+		tool_finish_error(run, "%s%s", buffer_text(&error), misfit_advice(run, ""));
 	} else {
 		state->already = !edit_proposal_differs(&state->proposal);
 		edit_permission_card(run, &state->proposal, "Edit");

@@ -27,6 +27,8 @@ struct file_stamp {
 struct file_stamps {
 	struct file_stamp items[FILE_STAMPS_MAX];
 	size_t count;
+	char *misfit; /* the file that the last edit did not fit */
+	unsigned misfits;
 };
 
 struct file_stamps *
@@ -44,7 +46,35 @@ file_stamps_free(struct file_stamps *stamps)
 		return;
 	for (i = 0; i < stamps->count; i++)
 		free(stamps->items[i].path);
+	free(stamps->misfit);
 	free(stamps);
+}
+
+static void
+forget_misfits(struct file_stamps *stamps)
+{
+	free(stamps->misfit);
+	stamps->misfit = NULL;
+	stamps->misfits = 0;
+}
+
+unsigned
+file_stamps_misfit(struct file_stamps *stamps, const char *path)
+{
+	if (stamps->misfit == NULL || strcmp(stamps->misfit, path) != 0) {
+		forget_misfits(stamps);
+		stamps->misfit = xstrdup(path);
+	}
+	return ++stamps->misfits;
+}
+
+/* What was looked at, or written, is known again. */
+static void
+seen_again(struct file_stamps *stamps, const char *path)
+{
+	if (stamps->misfit != NULL &&
+	    (stamps->misfit[0] == '\0' || strcmp(stamps->misfit, path) == 0))
+		forget_misfits(stamps);
 }
 
 static void
@@ -99,6 +129,7 @@ file_stamps_record(
 	const struct file_stamp *old = stamp_find(stamps, path);
 	struct file_stamp stamp = {0};
 
+	seen_again(stamps, path);
 	stamp_fill(&stamp, status);
 	stamp.whole =
 	    whole || (old != NULL && old->whole && !is_unsaved(old) && stamp_same(old, &stamp));

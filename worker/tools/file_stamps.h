@@ -51,6 +51,9 @@ uint64_t file_stamps_clean(const struct file_stamps *stamps, const char *path);
 enum file_seen
 file_stamps_query(const struct file_stamps *stamps, const char *path, const struct stat *now);
 void file_stamps_forget(struct file_stamps *stamps, const char *path);
+/* An edit did not fit: how many that were in a row, on this file, without a look at it. "" for a
+ * patch over several. */
+unsigned file_stamps_misfit(struct file_stamps *stamps, const char *path);
 
 /* All of it as an array, for another process of the same session; the caller owns it. */
 struct json_object *file_stamps_describe(const struct file_stamps *stamps);

@@ -15,13 +15,16 @@
 #include "worker/tools/editor_texts.h"
 #include "worker/tools/text_file.h"
 #include "worker/tools/tool_rows.h"
+#include "worker/tools/unified_diff.h"
 
 #include "common/alloc.h"
+#include "common/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBERED_LEAST 3 /* lines that make a content look like output of read_file */
+#define DIFFERENCE_MAX 4000u /* bytes that a refusal shows */
+#define NUMBERED_LEAST 3     /* lines that make a content look like output of read_file */
 
 struct write_state {
 	struct edit_proposal proposal;
@@ -29,9 +32,38 @@ struct write_state {
 	const char *warning;	  /* a constant, or NULL */
 };
 
+/* Whether the file may be shown without a question, as read_file has it. */
+static bool
+may_show(const struct path_target *target)
+{
+	return target->inside && (target->flags & (PATH_SECRET | PATH_UNREADABLE)) == 0;
+}
+
+/* What the file has now against what was to be written, so that the model sees what it would
+ * have taken away. */
+static void
+refuse_changed(struct tool_run *run, const struct edit_change *change, const char *content)
+{
+	struct edit_text text = edit_change_before(change);
+	struct unified_side old = {text.bytes, text.length}, new = {content, strlen(content)};
+	struct buffer difference = BUFFER_EMPTY;
+	size_t length;
+
+	if (may_show(&change->target))
+		unified_diff_append(&difference, change->target.shown, &old, &new);
+	length = utf8_floor(buffer_text(&difference), difference.length, DIFFERENCE_MAX);
+	tool_finish_error(run,
+	    "%s was changed by something else since it was last read: read it again with "
+	    "read_file before overwriting it.%s%.*s%s",
+	    change->target.shown,
+	    length > 0 ? " As it is now, against what you wanted to write:\n" : "", (int)length,
+	    buffer_text(&difference), length < difference.length ? "\n[cut]" : "");
+	buffer_free(&difference);
+}
+
 /* True, with the run ended, when the existing file must not be overwritten blindly. */
 static bool
-unseen(struct tool_run *run, const struct edit_change *change)
+unseen(struct tool_run *run, const struct edit_change *change, const char *content)
 {
 	const char *shown = change->target.shown;
 
@@ -43,11 +75,7 @@ unseen(struct tool_run *run, const struct edit_change *change)
 		    "overwriting it, or change a part of it with patch.",
 		    shown);
 	else if (change->seen == FILE_CHANGED)
-		tool_finish_error(run,
-		    "%s was changed by something else since it was last read: read it again "
-		    "with "
-		    "read_file before overwriting it.",
-		    shown);
+		refuse_changed(run, change, content);
 	else
 		return false;
 	return true;
@@ -125,7 +153,7 @@ write_prepare(struct tool_run *run)
 	} else if (is_utf16(change)) {
 		(void)edit_change_is_text(change, &error);
 		tool_finish_error(run, "%s", buffer_text(&error));
-	} else if (!unseen(run, change)) {
+	} else if (!unseen(run, change, content)) {
 		set_content(change, content, text.length);
 		if (change->seen == FILE_SEEN_PARTLY)
 			state->warning = "Only a part of the file had been read before it was "
