@@ -7,22 +7,24 @@
 #include "common/log.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#define SECRETS_MAX 256
-#define SECRET_LEAST 8 /* bytes; shorter ones stand in many texts by chance */
+#define SECRETS_MAX 4096
+#define TEXT_MAX (2 * LOG_RECORD_MAX) /* of a text before it is masked and cut */
+#define SECRET_LEAST 8		      /* bytes; shorter ones stand in many texts by chance */
 
 static struct {
 	const char *program;
 	enum log_level level;
 	log_sink sink;
 	void *arg;
-	char *secrets[SECRETS_MAX]; /* the longest first: one may hold another */
-	size_t secret_count;
+	char **secrets; /* the longest first: one may hold another */
+	size_t secret_count, secret_room;
 } log_state = {.program = "hermes-acp", .level = LOG_LEVEL_WARNING};
 
 static const char *const level_names[] = {"ERROR", "WARNING", "INFO", "DEBUG"};
@@ -61,6 +63,22 @@ log_sink_fd(enum log_level level, const char *record, size_t length, void *arg)
 	(void)ignored;
 }
 
+static bool
+make_room(void)
+{
+	size_t room = log_state.secret_room > 0 ? 2 * log_state.secret_room : 64;
+	char **secrets;
+
+	if (log_state.secret_count < log_state.secret_room)
+		return true;
+	secrets = reallocarray(log_state.secrets, room, sizeof *secrets);
+	if (secrets == NULL)
+		return false;
+	log_state.secrets = secrets;
+	log_state.secret_room = room;
+	return true;
+}
+
 void
 secret_register(const char *secret)
 {
@@ -72,8 +90,7 @@ secret_register(const char *secret)
 	for (i = 0; i < log_state.secret_count; i++)
 		if (strcmp(log_state.secrets[i], secret) == 0)
 			return;
-	copy = strdup(secret);
-	if (copy == NULL)
+	if (!make_room() || (copy = strdup(secret)) == NULL)
 		return;
 	for (i = log_state.secret_count++; i > 0; i--) {
 		if (strlen(log_state.secrets[i - 1]) >= length)
@@ -142,7 +159,7 @@ escape(char *out, size_t size, const char *text)
 void
 log_write(enum log_level level, const char *subsystem, const char *format, ...)
 {
-	char text[LOG_RECORD_MAX - 64], record[LOG_RECORD_MAX];
+	char text[TEXT_MAX], record[LOG_RECORD_MAX];
 	va_list arguments;
 	int n;
 
@@ -153,6 +170,7 @@ log_write(enum log_level level, const char *subsystem, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text + n, sizeof text - (size_t)n, format, arguments);
 	va_end(arguments);
-	secret_mask(text);
+	secret_mask(text); /* before it is cut, which could leave half a secret */
+	text[LOG_RECORD_MAX - 65] = '\0';
 	log_state.sink(level, record, escape(record, sizeof record, text), log_state.arg);
 }

@@ -28,7 +28,7 @@ void log_write(enum log_level level, const char *subsystem, const char *format, 
 #define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 /* Registers a secret; every record and every text passed to secret_mask() shows it as
- * "***". Shorter than 8 bytes is ignored. At most 256 are kept. */
+ * "***". Shorter than 8 bytes is ignored. At most 4096 are kept. */
 void secret_register(const char *secret);
 /* Masks registered secrets in place, also one that the end of the text cuts off. */
 void secret_mask(char *text);

@@ -223,6 +223,24 @@ class Requests(UsageTest):
         self.assertEqual(update["used"], 107)
         self.assertEqual(self.counts(session)[0][0], 2)
 
+    def test_fallback(self):
+        """What another model answers counts as that model's, at its address"""
+        first, second = ModelServer(), ModelServer(chat(CHAT))
+        self.servers += [first, second]
+        first.respond = lambda request: model.failure(503, "overloaded")
+        self.configure(
+            model={"provider": "custom", "base_url": first.base_url, "default": "first"},
+            fallback_providers=[{"provider": "custom", "base_url": second.base_url,
+                                 "model": "other"}])
+        agent = self.agent()
+        session = agent.new_session(self.work)
+        told, _update = self.ask(agent, session)
+        self.assertEqual(told["totalTokens"], 107)
+        self.assertEqual(self.counts(session), [(1, 30, 7, 60, 10, 3)])
+        self.assertEqual(self.rows("SELECT model, billing_base_url, api_call_count FROM "
+                                   "session_model_usage WHERE session_id = ?", session),
+                         [("other", second.base_url, 1)])
+
     def test_title(self):
         """A request beside the conversation counts for the session, in a row of its own"""
         self.configure(acp={"generate_titles": True})

@@ -1,9 +1,10 @@
 /*
  * What a record may show: no secret in any spelling, no header and no part of a URL that may
- * hold one.
+ * hold one, no half of a secret where a body is cut.
  */
 #include <config.h>
 
+#include "worker/providers/http_record.h"
 #include "worker/providers/http_record_mask.h"
 #include "common/log.h"
 
@@ -13,16 +14,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #define SECRET "sk-\"very\\secret/key+1"
+
+#define STARS "**********" /* as a placeholder in a file */
 
 static const struct {
 	const char *text, *masked;
 } texts[] = {
     {"", ""},
     {"nothing", "nothing"},
+    {"a" STARS "*" STARS, "a" STARS "*" STARS},
     {SECRET, "*********************"},
     {"a " SECRET SECRET "b", "a ******************************************b"},
     {"{\"k\":\"sk-\\\"very\\\\secret\\/key+1\"}", NULL},
@@ -110,6 +115,59 @@ test_headers(void **state)
 	buffer_free(&out);
 }
 
+static char *
+read_all(const char *path, size_t *length)
+{
+	FILE *file = fopen(path, "r");
+	char *text;
+
+	assert_non_null(file);
+	assert_int_equal(fseek(file, 0, SEEK_END), 0);
+	*length = (size_t)ftell(file);
+	rewind(file);
+	text = calloc(1, *length + 1);
+	assert_int_equal(fread(text, 1, *length, file), *length);
+	fclose(file);
+	return text;
+}
+
+/* A secret at the limit of what is kept of a body leaves no half of it. */
+static void
+test_limit(void **state)
+{
+	char folder[] = "/tmp/test-http-record-XXXXXX", path[64];
+	const size_t limit = 8u << 20, place = limit - 5;
+	struct http_request request = {
+	    .method = "POST", .url = "http://example.org/", .dialect = "chat_completions"};
+	struct http_headers answer = {0};
+	struct http_record *record;
+	char *body = calloc(1, limit + 200000), *text;
+	size_t length;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	setenv("HERMES_ACP_RECORD_PROVIDER", folder, 1);
+	memset(body, 'x', limit + 200000);
+	memcpy(body + place, SECRET, strlen(SECRET));
+	request.body = body;
+	request.body_length = limit + 200000;
+	record = http_record_start(&request);
+	assert_non_null(record);
+	http_record_data(record, body, place + 2); /* the secret comes in two pieces */
+	http_record_data(record, body + place + 2, 1000);
+	http_record_data(record, body, 200000);
+	http_record_finish(record, &answer, "done", "");
+	snprintf(path, sizeof path, "%s/000001.jsonl", folder);
+	text = read_all(path, &length);
+	assert_null(strstr(text, "xs"));
+	assert_non_null(strstr(text, "xx*****\""));
+	assert_true(length > 2 * limit && length < 2 * limit + 2000);
+	unlink(path);
+	rmdir(folder);
+	free(text);
+	free(body);
+}
+
 int
 main(void)
 {
@@ -117,8 +175,10 @@ main(void)
 	    cmocka_unit_test(test_texts),
 	    cmocka_unit_test(test_urls),
 	    cmocka_unit_test(test_headers),
+	    cmocka_unit_test(test_limit),
 	};
 
 	secret_register(SECRET);
+	secret_register(STARS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -381,7 +381,7 @@ on_play(evutil_socket_t fd, short what, void *arg)
 	if (transfer->paused || transfer->told)
 		return;
 	if (http_recording_next(transfer->recording, &bytes, &length)) {
-		buffer_append(&transfer->body, bytes, length);
+		xrequire(buffer_append(&transfer->body, bytes, length) == 0);
 		event_active(transfer->player, EV_TIMEOUT, 0);
 	} else if (http_recording_end(transfer->recording, &end, &message)) {
 		end_with(transfer, end, message);

@@ -17,7 +17,8 @@
 #include <string.h>
 #include <time.h>
 
-#define BODY_MAX (8u << 20) /* bytes of a request or an answer that are kept */
+#define BODY_MAX (8u << 20)   /* bytes of a request or an answer that are kept */
+#define MASK_MORE (64u << 10) /* behind that, so that a secret is seen whole before the cut */
 
 /* A piece of the answer: where it ends in the body, and when it came. */
 struct piece {
@@ -103,6 +104,8 @@ append_body(struct buffer *line, const struct http_request *request)
 	copy = xcalloc(1, request->body_length + 1);
 	memcpy(copy, request->body, request->body_length);
 	http_record_mask(copy, request->body_length);
+	if (length < request->body_length)
+		length -= utf8_cut_tail(copy, length);
 	append_bytes(line, copy, length);
 	if (length < request->body_length)
 		buffer_append_text(line, ",\"cut\":true");
@@ -152,7 +155,7 @@ http_record_start(const struct http_request *request)
 	struct buffer line = BUFFER_EMPTY;
 	struct http_record *record = NULL;
 	char *url;
-	int fd = http_record_file_open();
+	int fd = request->dialect != NULL ? http_record_file_open() : -1;
 
 	if (fd == -1)
 		return NULL;
@@ -185,11 +188,10 @@ http_record_data(struct http_record *record, const char *bytes, size_t length)
 
 	if (record == NULL)
 		return;
-	room = BODY_MAX - record->body.length;
-	if (length > room) {
-		record->cut = true;
+	record->cut |= length > BODY_MAX || record->body.length > BODY_MAX - length;
+	room = BODY_MAX + MASK_MORE - record->body.length;
+	if (length > room)
 		length = room;
-	}
 	if (length == 0 || buffer_append(&record->body, bytes, length) == -1)
 		return;
 	if (record->piece_count == record->piece_room) {
@@ -227,16 +229,17 @@ append_response(struct buffer *out, const struct http_headers *headers)
 static void
 append_pieces(struct buffer *out, struct http_record *record)
 {
-	size_t i, from = 0;
+	size_t i, from = 0, end;
 
 	if (record->body.length > 0)
 		http_record_mask(record->body.data, record->body.length);
-	for (i = 0; i < record->piece_count; i++) {
+	for (i = 0; i < record->piece_count && from < BODY_MAX; i++) {
+		end = record->pieces[i].end < BODY_MAX ? record->pieces[i].end : BODY_MAX;
 		buffer_printf(
 		    out, "{\"record\":\"data\",\"ms\":%lld", (long long)record->pieces[i].ms);
-		append_bytes(out, record->body.data + from, record->pieces[i].end - from);
+		append_bytes(out, record->body.data + from, end - from);
 		buffer_append_text(out, "}\n");
-		from = record->pieces[i].end;
+		from = end;
 	}
 }
 

@@ -11,8 +11,8 @@
 
 struct http_record;
 
-/* Begins the record of a request; NULL when none is wanted or it cannot be written, which is a
- * warning in the log and nothing else. */
+/* Begins the record of a request to a model; NULL for others (lists of models), and when none
+ * is wanted or it cannot be written, which is a warning in the log and nothing else. */
 struct http_record *http_record_start(const struct http_request *request);
 /* A piece of the answer's body as it came. `record` may be NULL. */
 void http_record_data(struct http_record *record, const char *bytes, size_t length);

@@ -91,11 +91,12 @@ static void
 blot(char *bytes, size_t length, const char *secret)
 {
 	size_t size = strlen(secret);
-	char *at = bytes;
+	char *at = bytes, *end = bytes + length;
 
-	while (
-	    size > 0 && (at = memmem(at, length - (size_t)(at - bytes), secret, size)) != NULL)
+	while (size > 0 && (at = memmem(at, (size_t)(end - at), secret, size)) != NULL) {
 		memset(at, '*', size);
+		at += size;
+	}
 }
 
 static void
