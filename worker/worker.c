@@ -123,7 +123,7 @@ on_ended(void *arg)
 	struct worker *worker = arg;
 
 	alarm(ORPHAN_SECONDS);
-	if (worker->agent.turn != NULL)
+	if (worker->agent.base != NULL)
 		turn_cancel(&worker->agent);
 	finish_saving(worker);
 	event_base_loopbreak(worker->base);
@@ -149,7 +149,7 @@ worker_end(struct worker *worker)
 {
 	if (worker->ending)
 		return;
-	if (worker->agent.turn != NULL)
+	if (worker->agent.base != NULL)
 		turn_cancel(&worker->agent);
 	finish_saving(worker);
 	worker->ending = true;

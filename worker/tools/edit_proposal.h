@@ -32,6 +32,7 @@ struct edit_change {
 struct edit_proposal {
 	struct edit_change **changes;
 	size_t count;
+	char *unkept; /* why an old content could not be kept for /undo, or NULL */
 };
 
 void edit_proposal_clear(struct edit_proposal *proposal);
