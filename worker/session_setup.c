@@ -364,6 +364,7 @@ on_turn_end(const struct turn_end *end, void *arg)
 {
 	struct worker *worker = arg;
 
+	checkpoints_turn(worker->agent.tools.checkpoints, NULL, false);
 	session_note_store(worker);
 	session_make_title(worker, end);
 }

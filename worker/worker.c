@@ -230,6 +230,7 @@ worker_run(enum worker_role role, uint32_t generation)
 	size_t i;
 
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
 	sigaction(SIGALRM, &orphaned, NULL);
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
 	worker.base = event_base_new_with_config(config);

@@ -8,6 +8,7 @@
 #include "worker/agent/undo_turn.h"
 
 #include "worker/agent/display.h"
+#include "worker/store/checkpoints.h"
 #include "worker/tools/undo.h"
 #include "common/alloc.h"
 #include "common/identifier.h"
@@ -45,6 +46,7 @@ end(struct agent *agent, enum stop_reason reason)
 	const struct turn_end end = {.reason = reason};
 	const struct output *output = &agent->output;
 
+	checkpoints_turn(agent->tools.checkpoints, NULL, false);
 	output->usage(agent_context_tokens(agent), agent->runtime.context_length,
 	    agent->input_tokens, agent->output_tokens, -1, output->arg);
 	output->finished(&end, output->arg);

@@ -81,6 +81,7 @@ propose(struct tool_run *run, struct edit_change *change, struct json_object *en
 	if (checkpoints_read(run->context->checkpoints, before, &change->text) == -1)
 		return FATE_UNKEPT;
 	change->touched = change->exists = true;
+	change->seen = FILE_NEVER_SEEN; /* the model has not: what it saw counts as changed */
 	if (json_member_integer(entry, "mode", &mode))
 		change->mode = (mode_t)mode & 07777;
 	return change->existed ? FATE_RESTORED : FATE_MADE;
