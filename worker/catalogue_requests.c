@@ -6,6 +6,7 @@
 
 #include "worker/worker.h"
 #include "worker/acp/encode_v1.h"
+#include "worker/store/checkpoints.h"
 #include "worker/store/state_catalogue.h"
 #include "worker/store/state_sql.h"
 #include "worker/supervisor_link.h"
@@ -116,9 +117,12 @@ on_done(int code, struct json_object *result, const char *error, void *arg)
 
 	if (code == SQLITE_NOTFOUND)
 		answer_not_found(call);
-	else if (error == NULL && result != NULL)
+	else if (error == NULL && result != NULL) {
+		if (json_member_boolean(result, "removed", false))
+			checkpoints_forget(configuration_home(call->worker->configuration),
+			    param(call, "sessionId"));
 		answer(call, result);
-	else if (code != SQLITE_ABORT)
+	} else if (code != SQLITE_ABORT)
 		link_send_failure(call->worker->link, TO_SUPERVISOR_RESPONSE_ERROR,
 		    call->request, 0, code == STATE_REFUSED ? call->refused : INTERNAL_ERROR,
 		    code == STATE_REFUSED ? error : "The session store cannot be used", error,

@@ -11,14 +11,18 @@
 #include "worker/agent/prompt_content.h"
 #include "worker/agent/slash_commands.h"
 #include "worker/agent/system_prompt.h"
+#include "worker/agent/undo_turn.h"
+#include "worker/store/checkpoints.h"
 #include "worker/tools/memory.h"
 #include "worker/supervisor_link.h"
+#include "common/alloc.h"
 #include "common/identifier.h"
 #include "common/log.h"
 #include "common/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define INVALID_PARAMS (-32602)
 #define METHOD_NOT_FOUND (-32601)
@@ -58,6 +62,16 @@ fail_turn(struct worker *worker, const char *text)
 	worker->agent.output.finished(&end, worker->agent.output.arg);
 }
 
+/* Edits of this turn are undone together, also those of a process that goes on with it. */
+static void
+begin_checkpoints(struct worker *worker, uint32_t turn, bool again)
+{
+	char *key = xasprintf("%ld:%lu", (long)getppid(), (unsigned long)turn);
+
+	checkpoints_turn(worker->agent.tools.checkpoints, key, again);
+	free(key);
+}
+
 /* A slash command as a turn of its own. */
 static bool
 run_command(struct worker *worker, struct json_object *blocks)
@@ -87,12 +101,14 @@ on_turn_start(struct worker *worker, const struct message *message)
 
 	session_stop_title(worker);
 	turn_output_begin(worker->output, message->turn, 0);
+	begin_checkpoints(worker, message->turn, message->request != 0);
 	session_tell_notes(worker);
 	if (params == NULL) {
 		fail_turn(worker, "The prompt could not be read: it is nested too deeply");
 		goto done;
 	}
-	if (run_command(worker, blocks))
+	if (run_command(worker, blocks) ||
+	    slash_command_turn(agent, prompt_content_first_text(blocks), blocks))
 		goto done;
 	content = prompt_content_build(blocks, worker->cwd, &error);
 	if (content == NULL) {
@@ -153,6 +169,9 @@ on_turn_recover(struct worker *worker, const struct message *message)
 	for (i = 0; i < count; i++)
 		turn_output_open_card(worker->output,
 		    json_member_text(json_object_array_get_idx(calls, i), "id", ""));
+	begin_checkpoints(worker, message->turn, true);
+	if (undo_turn_recover(agent, calls))
+		goto done;
 	if (conversation_length(agent->conversation) == 0) {
 		const struct turn_end end = {.code = -32603,
 		    .message = "The session's process died and nothing of the turn was saved"};
@@ -163,6 +182,7 @@ on_turn_recover(struct worker *worker, const struct message *message)
 			agent->system_prompt = system_prompt_build(agent);
 		turn_recover(agent, buffer_text(&text), text.length, calls);
 	}
+done:
 	buffer_free(&text);
 	json_object_put(value);
 }

@@ -18,6 +18,7 @@
 #include "worker/agent/slash_commands.h"
 #include "worker/program_path.h"
 #include "worker/providers/provider.h"
+#include "worker/store/checkpoints.h"
 #include "worker/store/store_sqlite.h"
 #include "worker/supervisor_link.h"
 #include "worker/tools/file_stamps.h"
@@ -42,6 +43,11 @@
 #define INTERNAL_ERROR (-32603)
 #define AUTH_REQUIRED (-32000)
 #define APPROVAL_SECONDS 300
+/* Of checkpoints, as in Hermes. */
+#define CHECKPOINT_FILE_MB 10
+#define CHECKPOINT_TOTAL_MB 500
+#define CHECKPOINT_DAYS 7
+#define CHECKPOINT_MAX 1000000
 #define APPROVAL_SECONDS_MAX ((int64_t)365 * 24 * 3600)
 
 static int
@@ -181,6 +187,30 @@ make_memory(const struct configuration *configuration)
 	return memory_new(configuration_home(configuration), &options);
 }
 
+/* The limits are those of Hermes' own checkpoints, its switch is not: it is off there. */
+static struct checkpoints *
+make_checkpoints(const struct worker *worker)
+{
+	const struct configuration *configuration = worker->configuration;
+	static const char *const keys[] = {"checkpoints.max_file_size_mb",
+	    "checkpoints.max_total_size_mb", "checkpoints.retention_days"};
+	int64_t values[] = {CHECKPOINT_FILE_MB, CHECKPOINT_TOTAL_MB, CHECKPOINT_DAYS}, value;
+	struct checkpoint_limits limits;
+	size_t i;
+
+	if (!configuration_boolean(configuration, "acp.checkpoints", true))
+		return NULL;
+	for (i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		value = configuration_integer(configuration, keys[i], values[i]);
+		if (value > 0)
+			values[i] = value < CHECKPOINT_MAX ? value : CHECKPOINT_MAX;
+	}
+	limits.file_bytes = values[0] << 20;
+	limits.total_bytes = values[1] << 20;
+	limits.seconds = values[2] * 24 * 3600;
+	return checkpoints_new(configuration_home(configuration), worker->session_id, &limits);
+}
+
 static void
 make_tools(struct worker *worker)
 {
@@ -198,6 +228,7 @@ make_tools(struct worker *worker)
 	tools->scratch = worker->scratch;
 	tools->config = configuration_tree(worker->configuration);
 	tools->stamps = file_stamps_new();
+	tools->checkpoints = make_checkpoints(worker);
 	tools->grants = grants_new();
 	tools->shell = shell_state_new();
 	tools->todo = todo_list_new();
@@ -261,7 +292,9 @@ put_commands(struct buffer *payload)
 	struct buffer names = BUFFER_EMPTY;
 
 	for (command = slash_commands(); command->name != NULL; command++)
-		buffer_printf(&names, "%s%s", names.length > 0 ? " " : "", command->name);
+		if (command->run != NULL)
+			buffer_printf(
+			    &names, "%s%s", names.length > 0 ? " " : "", command->name);
 	wire_put_text(payload, buffer_text(&names), names.length);
 	buffer_free(&names);
 }
@@ -323,6 +356,7 @@ on_turn_end(const struct turn_end *end, void *arg)
 {
 	struct worker *worker = arg;
 
+	checkpoints_turn(worker->agent.tools.checkpoints, NULL, false);
 	session_note_store(worker);
 	session_make_title(worker, end);
 }
@@ -427,6 +461,7 @@ session_tear_down(struct worker *worker)
 	allow_list_free(worker->allowed);
 	turn_output_free(worker->output);
 	file_stamps_free(agent->tools.stamps);
+	checkpoints_free(agent->tools.checkpoints);
 	grants_free(agent->tools.grants);
 	todo_list_free(agent->tools.todo);
 	memory_free(agent->tools.memory);

@@ -54,7 +54,7 @@ reason_to_stay(const struct worker *worker)
 {
 	const struct agent *agent = &worker->agent;
 
-	if (agent->turn != NULL)
+	if (agent->turn != NULL || agent->undo != NULL)
 		return "a turn runs";
 	if (worker->title_call != NULL)
 		return "the title is being made";

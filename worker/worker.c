@@ -123,7 +123,7 @@ on_ended(void *arg)
 	struct worker *worker = arg;
 
 	alarm(ORPHAN_SECONDS);
-	if (worker->agent.turn != NULL)
+	if (worker->agent.base != NULL)
 		turn_cancel(&worker->agent);
 	finish_saving(worker);
 	event_base_loopbreak(worker->base);
@@ -149,7 +149,7 @@ worker_end(struct worker *worker)
 {
 	if (worker->ending)
 		return;
-	if (worker->agent.turn != NULL)
+	if (worker->agent.base != NULL)
 		turn_cancel(&worker->agent);
 	finish_saving(worker);
 	worker->ending = true;
@@ -230,6 +230,7 @@ worker_run(enum worker_role role, uint32_t generation)
 	size_t i;
 
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
 	sigaction(SIGALRM, &orphaned, NULL);
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
 	worker.base = event_base_new_with_config(config);

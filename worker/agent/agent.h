@@ -18,6 +18,7 @@
 struct model_route;
 struct model_usage;
 struct turn;
+struct undo_turn;
 
 struct agent_limits {
 	int64_t requests;	   /* model requests in a turn (agent.max_turns, 90) */
@@ -43,6 +44,7 @@ struct agent {
 	bool images;			  /* the model takes pictures, as far as we know */
 	enum request_reasoning reasoning; /* what is sent back of earlier thoughts */
 	struct turn *turn;		  /* the running one, NULL when idle */
+	struct undo_turn *undo;		  /* a running /undo, NULL without one */
 	bool unsaved;			  /* the user was told that nothing can be saved */
 	struct usage_total usage;	  /* of the session */
 	int64_t context_tokens;		  /* of the last request and its answer */

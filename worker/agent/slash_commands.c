@@ -1,11 +1,13 @@
 /*
- * The table of slash commands. None of them changes anything outside the session.
+ * The table of slash commands. None of them changes anything outside the session but /undo,
+ * which asks first.
  */
 #include <config.h>
 
 #include "worker/agent/slash_commands.h"
 #include "worker/agent/agent.h"
 #include "common/alloc.h"
+#include "worker/agent/undo_turn.h"
 #include "common/utf8.h"
 
 #include <stdlib.h>
@@ -100,12 +102,14 @@ run_version(struct agent *agent, const char *argument, struct buffer *reply)
 }
 
 static const struct slash_command commands[] = {
-    {"help", "lists these commands", NULL, run_help},
-    {"model", "shows the model, or switches to another one", "provider:model", run_model},
-    {"tools", "lists the tools", NULL, run_tools},
-    {"context", "shows how full the model's context is", NULL, run_context},
-    {"version", "shows the version", NULL, run_version},
-    {NULL, NULL, NULL, NULL},
+    {"help", "lists these commands", NULL, run_help, NULL},
+    {"model", "shows the model, or switches to another one", "provider:model", run_model, NULL},
+    {"tools", "lists the tools", NULL, run_tools, NULL},
+    {"context", "shows how full the model's context is", NULL, run_context, NULL},
+    {"version", "shows the version", NULL, run_version, NULL},
+    {"undo", "gives files back what they held before the last turns that edited them",
+	"how many turns (1)", NULL, undo_turn_start},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 const struct slash_command *
@@ -114,14 +118,15 @@ slash_commands(void)
 	return commands;
 }
 
-bool
-slash_command_run(struct agent *agent, const char *text, struct buffer *reply)
+/* The command that `text` begins with, NULL without one; *argument becomes what follows it. */
+static const struct slash_command *
+find(const char *text, const char **argument)
 {
 	const struct slash_command *command;
 	size_t length;
 
 	if (text == NULL || text[0] != '/')
-		return false;
+		return NULL;
 	text++;
 	length = strcspn(text, " \t\r\n");
 	for (command = commands; command->name != NULL; command++) {
@@ -129,8 +134,32 @@ slash_command_run(struct agent *agent, const char *text, struct buffer *reply)
 		    strncasecmp(command->name, text, length) != 0)
 			continue;
 		text += length;
-		command->run(agent, text + strspn(text, " \t\r\n"), reply);
-		return true;
+		*argument = text + strspn(text, " \t\r\n");
+		return command;
 	}
-	return false;
+	return NULL;
+}
+
+bool
+slash_command_turn(struct agent *agent, const char *text, struct json_object *blocks)
+{
+	const char *argument;
+	const struct slash_command *command = find(text, &argument);
+
+	if (command == NULL || command->turn == NULL)
+		return false;
+	command->turn(agent, argument, blocks);
+	return true;
+}
+
+bool
+slash_command_run(struct agent *agent, const char *text, struct buffer *reply)
+{
+	const char *argument;
+	const struct slash_command *command = find(text, &argument);
+
+	if (command == NULL || command->run == NULL)
+		return false;
+	command->run(agent, argument, reply);
+	return true;
 }

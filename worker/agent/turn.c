@@ -9,6 +9,7 @@
 #include "worker/agent/request.h"
 #include "worker/agent/turn_internal.h"
 #include "worker/agent/turn_recover.h"
+#include "worker/agent/undo_turn.h"
 #include "common/alloc.h"
 #include "common/monotonic.h"
 
@@ -266,6 +267,7 @@ turn_cancel(struct agent *agent)
 {
 	struct turn *turn = agent->turn;
 
+	undo_turn_cancel(agent);
 	if (turn == NULL || turn->cancelled)
 		return;
 	turn->cancelled = true;
@@ -297,6 +299,7 @@ turn_say(struct agent *agent, const char *text)
 void
 turn_abandon(struct agent *agent)
 {
+	undo_turn_abandon(agent);
 	if (agent->turn != NULL)
 		turn_free(agent->turn);
 	agent->turn = NULL;

@@ -176,13 +176,15 @@ check_auth(struct check *check)
 static void
 read_values(const struct configuration *configuration)
 {
-	static const char *const integers[] = {"agent.max_turns", "agent.api_max_retries",
+	static const char *const integers[] = {"agent.max_turns",
+	    "checkpoints.max_file_size_mb", "checkpoints.max_total_size_mb",
+	    "checkpoints.retention_days", "agent.api_max_retries",
 	    "agent.local_stream_stale_timeout", "terminal.timeout", "approvals.timeout",
 	    "acp.worker_idle_timeout", "memory.memory_char_limit", "memory.user_char_limit",
 	    "auxiliary.title_generation.timeout"};
 	static const char *const booleans[] = {"acp.rehearsal_faults", "acp.client_fs",
-	    "acp.model_list", "memory.memory_enabled", "memory.user_profile_enabled",
-	    "memory.write_approval", "acp.generate_titles",
+	    "acp.checkpoints", "acp.model_list", "memory.memory_enabled",
+	    "memory.user_profile_enabled", "memory.write_approval", "acp.generate_titles",
 	    "auxiliary.title_generation.enabled",
 	    "auxiliary.title_generation.model_upgrade_enabled"};
 	size_t i;

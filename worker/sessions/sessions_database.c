@@ -56,6 +56,12 @@ sessions_database_free(struct sessions_database *database)
 }
 
 const char *
+sessions_database_home(const struct sessions_database *database)
+{
+	return configuration_home(database->configuration);
+}
+
+const char *
 sessions_database_path(const struct sessions_database *database)
 {
 	return database->state->path;

@@ -14,6 +14,8 @@ struct sessions_database;
 /* It opens the file with the first job only. NULL after a complaint. */
 struct sessions_database *sessions_database_new(void);
 void sessions_database_free(struct sessions_database *database);
+/* $HERMES_HOME. */
+const char *sessions_database_home(const struct sessions_database *database);
 const char *sessions_database_path(const struct sessions_database *database);
 /* False when nobody has stored a session yet. */
 bool sessions_database_exists(const struct sessions_database *database);

@@ -6,6 +6,7 @@
 
 #include "worker/sessions/sessions_remove.h"
 #include "worker/sessions/sessions_find.h"
+#include "worker/store/checkpoints.h"
 #include "worker/store/state_lease.h"
 #include "worker/store/state_overview.h"
 #include "worker/store/state_session.h"
@@ -66,5 +67,7 @@ sessions_remove(
 	free(removal.holder);
 	if (code != SQLITE_OK)
 		return SESSIONS_REMOVE_FAILED;
+	if (removal.removed)
+		checkpoints_forget(sessions_database_home(database), id);
 	return removal.removed ? SESSIONS_REMOVED : SESSIONS_REMOVE_NOTHING;
 }

@@ -6,6 +6,7 @@
 #include <config.h>
 
 #include "worker/tools/edit_apply.h"
+#include "worker/tools/edit_checkpoint.h"
 
 #include "common/alloc.h"
 #include "common/utf8.h"
@@ -138,6 +139,7 @@ verify_next(struct edit_apply *apply)
 	}
 	apply->at = 0;
 	apply->writing = true;
+	edit_checkpoint_keep(apply->proposal, apply->context);
 	write_next(apply);
 }
 

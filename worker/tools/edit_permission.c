@@ -249,6 +249,8 @@ edit_permission_diffs(struct tool_contents *contents, const struct edit_proposal
 	for (i = 0; i < proposal->count; i++)
 		if (edit_change_differs(proposal->changes[i]))
 			show_diff(contents, proposal->changes[i]);
+	if (proposal->unkept != NULL)
+		tool_contents_text(contents, proposal->unkept, strlen(proposal->unkept));
 }
 
 void

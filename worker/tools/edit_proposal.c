@@ -10,6 +10,7 @@
 #include "common/fd.h"
 #include "common/utf8.h"
 #include "worker/tools/edit_source.h"
+#include "worker/tools/edit_checkpoint.h"
 #include "worker/tools/file_save.h"
 #include "worker/tools/text_file.h"
 
@@ -39,6 +40,7 @@ edit_proposal_clear(struct edit_proposal *proposal)
 	for (i = 0; i < proposal->count; i++)
 		change_free(proposal->changes[i]);
 	free(proposal->changes);
+	free(proposal->unkept);
 	memset(proposal, 0, sizeof *proposal);
 }
 
@@ -377,6 +379,8 @@ edit_proposal_apply(
 
 	for (i = 0; i < proposal->count && result == 0; i++)
 		result = edit_change_verify(proposal->changes[i], error);
+	if (result == 0)
+		edit_checkpoint_keep(proposal, context);
 	for (i = 0; i < proposal->count && result == 0; i++) {
 		if (!edit_change_differs(proposal->changes[i]))
 			continue;

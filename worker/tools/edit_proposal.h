@@ -52,6 +52,7 @@ struct edit_proposal {
 	struct edit_change **changes;
 	size_t count;
 	const struct editor_texts *texts; /* borrowed; NULL = only the disk counts */
+	char *unkept; /* why an old content could not be kept for /undo, or NULL */
 };
 
 void edit_proposal_clear(struct edit_proposal *proposal);

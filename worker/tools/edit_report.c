@@ -90,6 +90,8 @@ edit_report_new(const struct edit_proposal *proposal)
 		    change->target.real);
 		add_lint(result, change);
 	}
+	if (proposal->unkept != NULL)
+		json_set_text(result, "_checkpoint", proposal->unkept);
 	json_set(result, "diff", json_new_bytes(buffer_text(&diff), diff.length));
 	buffer_free(&diff);
 	return result;

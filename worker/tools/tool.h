@@ -13,6 +13,7 @@
 
 struct editor;
 struct editor_texts;
+struct checkpoints;
 struct event_base;
 struct file_stamps;
 struct grants;
@@ -61,8 +62,9 @@ struct tool_context {
 	struct json_object *config; /* config.yaml as JSON; may be NULL */
 	enum session_mode mode;	    /* read it when it is needed: it changes during a turn */
 	struct file_stamps *stamps; /* what the model has seen of which file */
-	struct grants *grants;	    /* what the user allowed and refused */
-	struct shell_state *shell;  /* cwd and exports that commands carry over */
+	struct checkpoints *checkpoints; /* NULL = nothing is kept */
+	struct grants *grants;		 /* what the user allowed and refused */
+	struct shell_state *shell;	 /* cwd and exports that commands carry over */
 	struct todo_list *todo;
 	struct memory *memory;	      /* NULL = it has none */
 	const struct editor *editor;  /* files that the editor has open; NULL = none */
