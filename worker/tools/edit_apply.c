@@ -123,6 +123,7 @@ verify_next(struct edit_apply *apply)
 	const struct editor *editor = apply->context->editor;
 	const struct editor_reply none = {.outcome = EDITOR_FAILED, .reason = "it is silent"};
 	const char *why;
+	size_t i;
 
 	for (; apply->at < apply->proposal->count; apply->at++) {
 		if (edit_change_verify(current(apply), &apply->error) == -1) {
@@ -139,7 +140,10 @@ verify_next(struct edit_apply *apply)
 	}
 	apply->at = 0;
 	apply->writing = true;
-	edit_checkpoint_keep(apply->proposal, apply->context);
+	for (i = 0; i < apply->proposal->count; i++)
+		if (edit_change_differs(apply->proposal->changes[i]))
+			edit_checkpoint_keep(apply->proposal->changes[i], apply->context,
+			    &apply->proposal->unkept);
 	write_next(apply);
 }
 

@@ -49,21 +49,14 @@ keep(const struct edit_change *change, const struct tool_context *context, struc
 }
 
 void
-edit_checkpoint_keep(struct edit_proposal *proposal, const struct tool_context *context)
+edit_checkpoint_keep(
+    const struct edit_change *change, const struct tool_context *context, char **unkept)
 {
 	struct buffer reason = BUFFER_EMPTY;
-	size_t i;
 
-	for (i = 0; i < proposal->count; i++) {
-		if (!edit_change_differs(proposal->changes[i]))
-			continue;
-		buffer_clear(&reason);
-		if (keep(proposal->changes[i], context, &reason) == 0 ||
-		    proposal->unkept != NULL)
-			continue;
-		proposal->unkept = xasprintf("No checkpoint of %s could be kept (%s): /undo "
-					     "cannot give its old content back.",
-		    proposal->changes[i]->target.shown, buffer_text(&reason));
-	}
+	if (keep(change, context, &reason) == -1 && *unkept == NULL)
+		*unkept = xasprintf("No checkpoint of %s could be kept (%s): /undo cannot "
+				    "give its old content back.",
+		    change->target.shown, buffer_text(&reason));
 	buffer_free(&reason);
 }

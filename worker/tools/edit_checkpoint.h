@@ -6,8 +6,9 @@
 
 #include "worker/tools/edit_proposal.h"
 
-/* To be called before anything is written. What could not be kept is told in
- * proposal->unkept; the edit goes on. */
-void edit_checkpoint_keep(struct edit_proposal *proposal, const struct tool_context *context);
+/* To be called before the change is written. When the content could not be kept, *unkept
+ * becomes a sentence that says so, unless there is one; the edit goes on. */
+void edit_checkpoint_keep(
+    const struct edit_change *change, const struct tool_context *context, char **unkept);
 
 #endif

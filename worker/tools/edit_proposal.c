@@ -379,8 +379,9 @@ edit_proposal_apply(
 
 	for (i = 0; i < proposal->count && result == 0; i++)
 		result = edit_change_verify(proposal->changes[i], error);
-	if (result == 0)
-		edit_checkpoint_keep(proposal, context);
+	for (i = 0; i < proposal->count && result == 0; i++)
+		if (edit_change_differs(proposal->changes[i]))
+			edit_checkpoint_keep(proposal->changes[i], context, &proposal->unkept);
 	for (i = 0; i < proposal->count && result == 0; i++) {
 		if (!edit_change_differs(proposal->changes[i]))
 			continue;
