@@ -11,6 +11,8 @@ from acp import within
 from model_server import CUT, DONE, HANG, RESET, Reply, dump
 from modes import MODES, ModesTest, in_each_mode
 
+PIXEL = ("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+         "rkJggg==")
 TEXT = "你好 🌍 é and more"
 
 
@@ -182,6 +184,79 @@ class HalfCalls(ModesTest):
         self.assert_goes_on(server, agent, session)
         self.assertFalse(os.path.exists(self.path("ran")))
         self.assertEqual(mode.results(server.last), [])
+
+
+class Arguments(ModesTest):
+    """B45, B46: arguments that are cut off or odd, in an answer that is complete."""
+
+    def result_of(self, server, agent, session, mode, name, arguments):
+        """What the model reads about the call."""
+        server.script[:] = [mode.raw_call(name, arguments), mode.say("ok")]
+        mark = agent.mark()
+        self.assertEqual(agent.turn(session), "end_turn")
+        cards = agent.cards(session, mark)
+        return mode.results(server.last)[-1][1], [card.status for card in cards]
+
+    @in_each_mode
+    def test_accepted(self, mode):
+        """Blank and null are an empty object, an object in a string is decoded once"""
+        server, agent, session = self.begin(mode)
+        for arguments in ("", " ", "null", "{}"):
+            result, _cards = self.result_of(server, agent, session, mode, "terminal", arguments)
+            self.assertIn("command", result, repr(arguments))
+        result, _cards = self.result_of(server, agent, session, mode, "terminal",
+                                        json.dumps('{"command":"echo hi-$((3+4))"}'))
+        self.assertIn("hi-7", result)
+
+    @in_each_mode
+    def test_refused(self, mode):
+        """An error result, never a guess, never a run"""
+        server, agent, session = self.begin(mode)
+        for arguments in ("[]", "5", '{"command":["echo","hi"]}', "[" * 200 + "]" * 200,
+                          '{"command":"echo x >>ran"}{"command":"echo y >>ran"}', "nonsense",
+                          '{"command":5}', '{"command":"echo x >>ran', '{"command":"echo x >>ran"'):
+            result, cards = self.result_of(server, agent, session, mode, "terminal", arguments)
+            self.assertIn("error", result, arguments)
+            self.assertEqual(cards, ["failed"] * len(cards), arguments)
+        self.assertFalse(os.path.exists(self.path("ran")))
+        self.assert_goes_on(server, agent, session)
+
+
+class Refused(ModesTest):
+    """Requests that the server does not take as they are."""
+
+    @in_each_mode
+    def test_pictures(self, mode):
+        """B37: a model that takes no pictures is asked again without; later turns work"""
+        server, agent, session = self.begin(
+            mode, mode.failure(400, "This model does not support image input"), mode.say("blind"))
+        response = agent.request("session/prompt", {"sessionId": session, "prompt": [
+            {"type": "text", "text": "look"},
+            {"type": "image", "mimeType": "image/png", "data": PIXEL}]})
+        self.assertEqual(response["result"]["stopReason"], "end_turn", response)
+        self.assertRegex(agent.text(session), r"(?s)does not take images.*blind\Z")
+        self.assertIn(PIXEL, json.dumps(server.requests[0].json))
+        self.assert_goes_on(server, agent, session)
+        for request in server.requests[1:]:
+            self.assertNotIn(PIXEL, json.dumps(request.json))
+        # Another process has to find out anew.
+        again = self.reload(agent, session)
+        server.script[:] = [mode.failure(400, "This model does not support image input")]
+        self.assertEqual(again.turn(session, "after the load"), "end_turn")
+        self.assertNotIn(PIXEL, json.dumps(server.last.json))
+
+    @in_each_mode
+    def test_too_long(self, mode):
+        """B54: told in words that say what to do; the session stays usable"""
+        for status, words in ((400, "prompt is too long: 210000 tokens > 200000 maximum"),
+                              (400, "maximum context length is 8192 tokens"),
+                              (413, "Request exceeds the maximum size")):
+            server, agent, session = self.begin(mode, *[mode.failure(status, words)] * 9)
+            error = agent.prompt(session, "go", 30)["error"]
+            self.assertIn("too long", error["message"])
+            self.assertLess(len(server.requests), 4)
+            self.assert_goes_on(server, agent, session)
+            self.sweep(agent)
 
 
 class Waiting(ModesTest):

@@ -11,5 +11,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	return stream_fuzzer(&dialect_codex_responses, data, size);
+	return stream_fuzzer(&dialect_codex_responses, false, data, size);
 }

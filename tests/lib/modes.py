@@ -47,6 +47,11 @@ class Chat:
         return chat.calls(*[(f"call_{next(chat.counter)}", *row) for row in rows], text=text)
 
     @staticmethod
+    def raw_call(name, arguments):
+        """A call whose arguments are this text, whatever it is."""
+        return chat.calls((f"call_{next(chat.counter)}", name, arguments))
+
+    @staticmethod
     def error(message, code="server_error"):
         return chat.event({"error": {"message": message, "type": code}})
 
@@ -92,6 +97,14 @@ class Anthropic:
         said = [anthropic.text(text)] if text else []
         return anthropic.answer(*said, *[anthropic.use(name, **arguments)
                                          for name, arguments in rows])
+
+    @staticmethod
+    def raw_call(name, arguments):
+        block = anthropic.use(name)
+        place = anthropic.event("content_block_start", index=0, content_block=block)
+        return [anthropic.begin(), place,
+                anthropic.delta(0, "input_json_delta", partial_json=arguments),
+                anthropic.event("content_block_stop", index=0), *anthropic.end("tool_use")]
 
     @staticmethod
     def error(message, code="api_error"):
@@ -149,6 +162,10 @@ class Responses:
         for name, arguments in rows:
             answer.call(f"call_{next(chat.counter)}", name, **arguments)
         return answer.end()
+
+    @staticmethod
+    def raw_call(name, arguments):
+        return responses.Answer().raw_call(f"call_{next(chat.counter)}", name, arguments).end()
 
     @staticmethod
     def error(message, code="server_error"):
