@@ -183,6 +183,22 @@ class Switch(ModelTest):
         self.assertEqual(agent.text(session), "other")
 
 
+    def test_in_a_request_that_fails(self):
+        """What the model of before did not take says nothing of the one that was chosen meanwhile"""
+        agent, session = self.begin((), [claude.say("seen")])
+
+        def respond(_request):
+            self.choose(OPUS)
+            return model.failure(400, "This model does not support image input")
+        self.chat.respond = respond
+        response = agent.prompt(session, [{"type": "text", "text": "look"},
+                                          {"type": "image", "mimeType": "image/png", "data": PIXEL}])
+        self.assertEqual(response["result"]["stopReason"], "end_turn")
+        self.assertEqual(len(self.chat.requests), 1)
+        self.assertEqual(agent.text(session), "seen")
+        self.assertIn('"image"', json.dumps(self.other.last.messages))
+
+
 class Persistence(ModelTest):
     def test_load_and_fork(self):
         agent, session = self.begin([model.say("one")], [claude.say("two"), claude.say("three"),

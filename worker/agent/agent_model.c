@@ -58,6 +58,12 @@ agent_use_model(struct agent *agent, const struct runtime *runtime)
 	agent->runtime = copy;
 }
 
+bool
+agent_uses_model(const struct agent *agent, const struct runtime *runtime)
+{
+	return is_same_model(&agent->runtime, runtime);
+}
+
 void
 agent_use_chosen_model(struct agent *agent)
 {

@@ -5,6 +5,7 @@
 #ifndef HERMES_WORKER_AGENT_AGENT_MODEL_H
 #define HERMES_WORKER_AGENT_AGENT_MODEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct agent;
@@ -22,6 +23,8 @@ void agent_set_window(struct agent *agent, int64_t tokens);
 /* The next requests to the model in use begin with the key that `used`, a copy of its runtime,
  * ended with. */
 void agent_keep_credential(struct agent *agent, const struct runtime *used);
+/* True when a request to `runtime` went to the model that is used now. */
+bool agent_uses_model(const struct agent *agent, const struct runtime *runtime);
 void agent_clear_models(struct agent *agent);
 
 #endif

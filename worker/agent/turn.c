@@ -159,7 +159,7 @@ on_model_finished(const struct model_answer *answer, void *arg)
 	turn_text_flush(turn, true);
 	count_usage(turn->agent, answer, model_call_runtime(call));
 	agent_keep_credential(turn->agent, model_call_runtime(call));
-	turn_answer(turn, answer);
+	turn_answer(turn, answer, model_call_runtime(call));
 	model_call_free(call);
 }
 

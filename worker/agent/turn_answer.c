@@ -91,6 +91,16 @@ retry_without_thinking(struct turn *turn, const struct model_answer *answer)
 	return true;
 }
 
+/* The user chose another model while this one was asked, which says nothing of the other. */
+static bool
+retry_with_chosen_model(struct turn *turn, const struct runtime *asked)
+{
+	if (turn->text.answer.length > 0 || agent_uses_model(turn->agent, asked))
+		return false;
+	turn->up->request(turn);
+	return true;
+}
+
 /* The next model of the chain, unless some of the answer was read already. */
 static bool
 retry_with_next_model(struct turn *turn, const struct model_answer *answer)
@@ -145,10 +155,11 @@ stay_cut(struct turn *turn, const struct model_answer *answer)
 }
 
 static void
-failed(struct turn *turn, const struct model_answer *answer)
+failed(struct turn *turn, const struct model_answer *answer, const struct runtime *asked)
 {
-	if (stay_cut(turn, answer) || retry_without_images(turn, answer) ||
-	    retry_without_thinking(turn, answer) || retry_with_next_model(turn, answer))
+	if (stay_cut(turn, answer) || retry_with_chosen_model(turn, asked) ||
+	    retry_without_images(turn, answer) || retry_without_thinking(turn, answer) ||
+	    retry_with_next_model(turn, answer))
 		return;
 	keep_failed_answer(turn, answer->extra);
 	give_up(turn, answer);
@@ -359,11 +370,11 @@ with_calls(struct turn *turn, const struct model_answer *answer)
 }
 
 void
-turn_answer(struct turn *turn, const struct model_answer *answer)
+turn_answer(struct turn *turn, const struct model_answer *answer, const struct runtime *asked)
 {
 	switch (answer->finish) {
 	case FINISH_ERROR:
-		failed(turn, answer);
+		failed(turn, answer, asked);
 		return;
 	case FINISH_REFUSAL:
 		refused(turn);

@@ -117,7 +117,8 @@ void turn_save_answer(
 void turn_on_saved(const char *error, void *arg);
 
 /* turn_answer.c: what to do about a finished answer. */
-void turn_answer(struct turn *turn, const struct model_answer *answer);
+void
+turn_answer(struct turn *turn, const struct model_answer *answer, const struct runtime *asked);
 /* The turn has made as many requests as it may. */
 void turn_answer_limit(struct turn *turn);
 
