@@ -419,16 +419,26 @@ tell_broken_off(const struct edit_apply *apply, struct buffer *text)
 }
 
 void
-edit_apply_cancel(struct edit_apply **place, struct buffer *text)
+edit_apply_free(struct edit_apply **place)
 {
 	struct edit_apply *apply = *place;
 
 	if (apply == NULL)
 		return;
 	*place = NULL;
-	if (text != NULL)
-		tell_broken_off(apply, text);
 	if (apply->request != NULL)
 		apply->context->editor->cancel(apply->request);
 	release(apply);
+}
+
+void
+edit_apply_cancel(struct edit_apply **place, struct tool_run *run)
+{
+	struct buffer text = BUFFER_EMPTY;
+
+	if (*place != NULL)
+		tell_broken_off(*place, &text);
+	edit_apply_free(place);
+	tool_finish_error(run, "%s", buffer_text(&text));
+	buffer_free(&text);
 }

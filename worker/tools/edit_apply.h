@@ -17,8 +17,9 @@ typedef void (*edit_applied)(const char *error, void *arg);
  * before the call. */
 void edit_apply_start(struct edit_apply **apply, struct edit_proposal *proposal,
     const struct tool_context *context, edit_applied applied, void *arg);
-/* Waits for nothing any more and frees it; NULL is none. `text` gets what is known of the
- * edit; it may be NULL. */
-void edit_apply_cancel(struct edit_apply **apply, struct buffer *text);
+/* Waits for nothing any more and frees it; NULL is none. */
+void edit_apply_free(struct edit_apply **apply);
+/* The same for a call that the user cancels: the run ends with what is known of the edit. */
+void edit_apply_cancel(struct edit_apply **apply, struct tool_run *run);
 
 #endif

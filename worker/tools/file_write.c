@@ -211,11 +211,8 @@ static void
 write_cancel(struct tool_run *run)
 {
 	struct write_state *state = run->state;
-	struct buffer text = BUFFER_EMPTY;
 
-	edit_apply_cancel(&state->apply, &text);
-	tool_finish_error(run, "%s", buffer_text(&text));
-	buffer_free(&text);
+	edit_apply_cancel(&state->apply, run);
 }
 
 static void
@@ -225,7 +222,7 @@ write_release(struct tool_run *run)
 
 	if (state == NULL)
 		return;
-	edit_apply_cancel(&state->apply, NULL);
+	edit_apply_free(&state->apply);
 	edit_proposal_clear(&state->proposal);
 	free(state);
 	run->state = NULL;
