@@ -209,12 +209,6 @@ model_choice_list(const struct configuration *configuration, const struct runtim
 	return list.rows;
 }
 
-char *
-model_choice_value(const struct runtime *runtime)
-{
-	return xasprintf("%s:%s", runtime->provider, runtime->model);
-}
-
 /* The configured provider keeps its address and key, which stand in the model block. */
 int
 model_choice_restore(const struct configuration *configuration, const char *provider,

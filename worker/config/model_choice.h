@@ -13,8 +13,6 @@
  * with value, name, description, provider, model. Owned by the caller. */
 struct json_object *
 model_choice_list(const struct configuration *configuration, const struct runtime *current);
-/* The value under which a runtime's model stands in the list; the caller frees it. */
-char *model_choice_value(const struct runtime *runtime);
 /* The runtime of `name`, a value of the list, "provider:model" or a model of the current
  * provider. `open`: also a model that no list holds; else only where there is no list of its
  * provider's models. -1 with the reason in `error`. */

@@ -103,9 +103,24 @@ remove_unused(const char *folder, const char *name, void *arg)
 	free(path);
 }
 
+/* What a list named and no other one does. */
+static void
+remove_contents(struct pruning *pruning, const struct list *list, const char *objects)
+{
+	size_t length = json_object_array_length(list->lines), i;
+	const char *name;
+
+	for (i = 0; i < length; i++) {
+		name =
+		    json_member_text(json_object_array_get_idx(list->lines, i), "before", "");
+		if (checkpoint_folder_is_hash(name))
+			remove_unused(objects, name, pruning);
+	}
+}
+
 /* Whoever writes a list has a shared lock on it. */
-static bool
-remove_list(struct pruning *pruning, const struct list *list)
+static void
+remove_list(struct pruning *pruning, const struct list *list, const char *objects)
 {
 	int fd = open(list->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	bool removed = fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == 0 && unlink(list->path) == 0;
@@ -113,12 +128,12 @@ remove_list(struct pruning *pruning, const struct list *list)
 
 	fd_close(&fd);
 	if (!removed)
-		return false;
+		return;
 	slash = strrchr(list->path, '/');
 	*slash = '\0';
 	(void)rmdir(list->path); /* when it was the last one */
 	count(pruning, list, -1);
-	return true;
+	remove_contents(pruning, list, objects);
 }
 
 static void
@@ -141,8 +156,7 @@ prune(const char *root, const struct checkpoint_limits *limits, struct pruning *
 		old = now - pruning->lists[i].changed > limits->seconds;
 		if (!old && pruning->total <= limits->total_bytes)
 			break;
-		if (remove_list(pruning, &pruning->lists[i]))
-			checkpoint_folder_each(objects, remove_unused, pruning);
+		remove_list(pruning, &pruning->lists[i], objects);
 	}
 	free(sessions);
 	free(objects);
