@@ -122,7 +122,7 @@ save_note(struct undo_turn *turn)
 	conversation_append(agent->conversation, message);
 	store_append_assistant(agent->store, message, on_note_saved, NULL);
 	json_object_put(message);
-	store_turn_end(agent->store, stop_reason_name(STOP_REASON_END_TURN), on_saved, turn);
+	store_turn_end(agent->store, false, on_saved, turn);
 }
 
 static void
