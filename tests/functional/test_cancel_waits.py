@@ -46,25 +46,23 @@ class Cancel(ModesTest):
         self.assertFalse(agent.answered(request))
         self.assert_cancels(agent, session, request)
 
-    @in_each_mode
-    def test_handshake(self, mode):
-        """A server that takes the connection and says nothing to the TLS handshake"""
+    def cancel_mute(self, mode, scheme):
         mute = waits.MuteServer()
         self.servers.append(mute)
-        agent, session = self.begin_at(mode, f"https://127.0.0.1:{mute.port}/v1")
+        agent, session = self.begin_at(mode, f"{scheme}://127.0.0.1:{mute.port}/v1")
         request = agent.prompt_start(session, "go")
         self.assertTrue(mute.heard.acquire(timeout=10))
         self.assert_cancels(agent, session, request)
 
     @in_each_mode
+    def test_handshake(self, mode):
+        """A server that takes the connection and says nothing to the TLS handshake"""
+        self.cancel_mute(mode, "https")
+
+    @in_each_mode
     def test_no_headers(self, mode):
         """A server that reads the request and does not answer"""
-        mute = waits.MuteServer()
-        self.servers.append(mute)
-        agent, session = self.begin_at(mode, f"http://127.0.0.1:{mute.port}/v1")
-        request = agent.prompt_start(session, "go")
-        self.assertTrue(mute.heard.acquire(timeout=10))
-        self.assert_cancels(agent, session, request)
+        self.cancel_mute(mode, "http")
 
     @in_each_mode
     def test_retry_after(self, mode):

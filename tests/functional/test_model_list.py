@@ -339,8 +339,9 @@ class Failing(ModelListTest):
             self.assertFalse(server.others[0].closed.is_set())
             self.sweep(agent)
 
-    def test_hangs_while_idle(self):
-        """The process is given back all the same, and the next one asks again"""
+    def retired_while_it_hangs(self):
+        """A session whose process was given back without an answer to its request for the list, which
+        the server has from then on"""
         self.configure(acp={"worker_idle_timeout": 1})
         server = self.serve(Reply([HANG], 200, {}, "close", "application/json"), model.say("a"))
         agent = self.agent()
@@ -350,20 +351,17 @@ class Failing(ModelListTest):
         agent.until(lambda: len([line for line in agent.workers().values()
                                  if "--session" in line]) == 1, 10, "only the spare")
         server.listing = listing({"id": "more"})
+        return server, agent, session
+
+    def test_hangs_while_idle(self):
+        """The process is given back all the same, and the next one asks again"""
+        server, agent, session = self.retired_while_it_hangs()
         self.assertEqual(agent.turn(session, "again"), "end_turn")
         self.wait_list(agent, session, "custom:more")
 
     def test_missed_by_a_process_that_retired(self):
         """What another session has learned meanwhile is told by the next process"""
-        self.configure(acp={"worker_idle_timeout": 1})
-        server = self.serve(Reply([HANG], 200, {}, "close", "application/json"), model.say("a"))
-        agent = self.agent()
-        session, _opened = self.open(agent)
-        self.assertEqual(agent.turn(session), "end_turn")
-        self.assertTrue(processes.until(lambda: server.others, 10))
-        agent.until(lambda: len([line for line in agent.workers().values()
-                                 if "--session" in line]) == 1, 10, "only the spare")
-        server.listing = listing({"id": "more"})
+        server, agent, session = self.retired_while_it_hangs()
         other, _opened = self.open(agent)
         self.wait_list(agent, other, "custom:more")
         self.assertEqual(agent.turn(session, "again"), "end_turn")
