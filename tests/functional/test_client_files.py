@@ -242,6 +242,55 @@ class Unsaved(EditorTest):
         self.assertEqual([self.get("a.txt"), self.get("b.txt")], [b"a.txt\n", b"b.txt\n"])
 
 
+class Undo(EditorTest):
+    """/undo goes through the editor like every edit."""
+
+    def test_edit_that_the_editor_has_not_saved(self):
+        """What is only in the buffer is taken back there; the disk stays as it is"""
+        self.open()
+        path = self.put("f", "old\n")
+        self.do(read(path), write(path, "new\n"))
+        self.assertEqual((self.editor.text(path), self.get("f")), ("new\n", b"old\n"))
+        self.assertEqual(self.client.turn(self.session, "/undo"), "end_turn")
+        self.assertEqual((self.editor.text(path), self.get("f")), ("old\n", b"old\n"))
+
+    def test_turn_whose_edit_was_refused(self):
+        """It hides nothing: the turn before it is undone"""
+        self.open(saves=True)
+        path = self.put("f", "old\n")
+        self.do(read(path), write(path, "new\n"))
+
+        def refuse(_params):
+            raise RpcError(-32000, "Edit rejected by the user")
+        self.editor.on_write = refuse
+        self.assertIn("error", self.do(read(path), write(path, "newer\n"))[-1])
+        self.editor.on_write = None
+        self.assertEqual(self.client.turn(self.session, "/undo"), "end_turn")
+        self.assertEqual(self.get("f"), b"old\n")
+
+    def test_text_that_the_user_typed_since(self):
+        """It is named and left alone"""
+        self.open(saves=True)
+        path = self.put("f", "old\n")
+        self.do(read(path), write(path, "new\n"))
+        self.editor.buffers[path] = "new\ntyped\n"
+        mark = self.client.mark()
+        self.assertEqual(self.client.turn(self.session, "/undo"), "end_turn")
+        self.assertIn("changed it since", self.client.text(self.session, mark))
+        self.assertEqual((self.editor.text(path), self.get("f")), ("new\ntyped\n", b"new\n"))
+
+    def test_cancel_while_the_editor_is_silent(self):
+        self.open()
+        path = self.put("f", "old\n")
+        self.do(read(path), write(path, "new\n"))
+        self.editor.hold = {"fs/read_text_file"}
+        request = self.client.prompt_start(self.session, "/undo")
+        self.wait_held()
+        self.client.cancel(self.session)
+        self.assertEqual(self.client.wait(request)["result"]["stopReason"], "cancelled")
+        self.assertEqual(self.editor.text(path), "new\n")
+
+
 class Style(EditorTest):
     """Line ends, byte order mark, last line end."""
 

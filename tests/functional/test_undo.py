@@ -135,6 +135,17 @@ class Restoring(UndoTest):
         self.assertEqual([stat.S_IMODE(os.stat(self.path(name)).st_mode)
                           for name in ("gone", "from")], [0o640, 0o751])
 
+    def test_move_of_what_is_not_kept(self):
+        """The moved file is all that is left of it: it stays"""
+        self.begin(checkpoints={"max_file_size_mb": 1})
+        self.put("big", "line\n" * 300000)
+        self.edit(patch("*** Move File: big -> moved\n"))
+        self.assertFalse(self.exists("big"))
+        text, asked = self.undo()
+        self.assertEqual(asked, 0)
+        self.assertIn("all that is left", text)
+        self.assertEqual(self.get("moved"), b"line\n" * 300000)
+
     def test_several_edits_in_a_turn_are_one(self):
         self.begin()
         self.put("a", "0\n")

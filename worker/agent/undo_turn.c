@@ -19,7 +19,7 @@
 
 #define CALL_PREFIX "hermes-undo-"
 
-enum undo_phase { UNDO_ASKING, UNDO_STARTING, UNDO_RUNNING, UNDO_SAVING };
+enum undo_phase { UNDO_GATHERING, UNDO_ASKING, UNDO_STARTING, UNDO_RUNNING, UNDO_SAVING };
 
 struct undo_turn {
 	struct agent *agent;
@@ -186,8 +186,26 @@ parse_turns(const char *argument)
 	return *rest == '\0' && number <= UNDO_TURNS_MAX ? number : 0;
 }
 
+/* Asks the user, or tells that there is nothing to ask about. */
 static void
-prepare(struct undo_turn *turn, int64_t turns)
+on_gathered(struct tool_run *run, void *arg)
+{
+	struct undo_turn *turn = arg;
+	const struct output *output = &turn->agent->output;
+
+	tool_run_prepare(run);
+	if (turn->text != NULL) {
+		finish(turn);
+		return;
+	}
+	turn->phase = UNDO_ASKING;
+	turn->card = true;
+	output->card(run, CARD_PENDING, output->arg);
+	output->ask(run, on_answer, turn, output->arg);
+}
+
+static void
+begin(struct undo_turn *turn, int64_t turns)
 {
 	struct agent *agent = turn->agent;
 	struct json_object *arguments = json_object_new_object();
@@ -198,35 +216,30 @@ prepare(struct undo_turn *turn, int64_t turns)
 	json_set_integer(arguments, "turns", turns);
 	turn->run = tool_run_new(
 	    &tool_undo, &agent->tools, call_id, arguments, on_finished, NULL, turn);
-	tool_run_prepare(turn->run);
 	json_object_put(arguments);
 	free(call_id);
+	if (!tool_run_gather(turn->run, on_gathered))
+		on_gathered(turn->run, turn);
 }
 
 void
 undo_turn_start(struct agent *agent, const char *argument, struct json_object *blocks)
 {
 	struct undo_turn *turn = xcalloc(1, sizeof *turn);
-	const struct output *output = &agent->output;
 	int64_t turns = parse_turns(argument);
 
 	agent->undo = turn;
 	turn->agent = agent;
 	turn->blocks = json_object_get(blocks);
 	turn->reason = STOP_REASON_END_TURN;
-	if (turns > 0)
-		prepare(turn, turns);
-	else
-		turn->text = xasprintf("How many turns? /undo takes a number from 1 to %d, or "
-				       "nothing for the last turn that changed files.",
-		    UNDO_TURNS_MAX);
-	if (turn->text != NULL) { /* there is nothing to ask about */
-		finish(turn);
+	if (turns > 0) {
+		begin(turn, turns);
 		return;
 	}
-	turn->card = true;
-	output->card(turn->run, CARD_PENDING, output->arg);
-	output->ask(turn->run, on_answer, turn, output->arg);
+	turn->text = xasprintf("How many turns? /undo takes a number from 1 to %d, or nothing "
+			       "for the last turn that changed files.",
+	    UNDO_TURNS_MAX);
+	finish(turn);
 }
 
 void
@@ -234,6 +247,7 @@ undo_turn_cancel(struct agent *agent)
 {
 	struct undo_turn *turn = agent->undo;
 	const struct output *output = &agent->output;
+	bool shown;
 
 	if (turn == NULL || turn->phase > UNDO_STARTING)
 		return;
@@ -241,7 +255,10 @@ undo_turn_cancel(struct agent *agent)
 		output->unask(turn->run, output->arg);
 	turn->phase = UNDO_SAVING;
 	turn->reason = STOP_REASON_CANCELLED;
+	shown = turn->card; /* then it ends with its card */
 	tool_finish_error(turn->run, "Nothing was changed: the user cancelled.");
+	if (!shown)
+		finish(turn);
 }
 
 void

@@ -343,9 +343,10 @@ checkpoints_keep(
 	return result;
 }
 
-static bool
-is_known(struct json_object *known, const char *name)
+bool
+checkpoint_is_known(struct json_object *change, const char *name)
 {
+	struct json_object *known = json_member_array(change, "known");
 	size_t count = known != NULL ? json_object_array_length(known) : 0, i;
 
 	for (i = 0; i < count; i++)
@@ -371,7 +372,7 @@ merge_first(struct json_object *changes, const char *path, struct json_object *l
 			if (json_has(line, members[i]))
 				json_set(change, members[i],
 				    json_object_get(json_member(line, members[i])));
-	} else if (before == NULL || !is_known(json_member_array(change, "known"), before)) {
+	} else if (before == NULL || !checkpoint_is_known(change, before)) {
 		json_set_boolean(change, "between", true);
 	}
 	known = json_object_new_array();

@@ -55,6 +55,8 @@ int checkpoints_keep(
  * "between": true when something else changed it in between, "unkept": reason}. *turns
  * becomes the number of turns that were found. The caller owns it. */
 struct json_object *checkpoints_changes(struct checkpoints *checkpoints, int64_t *turns);
+/* True when the file of a member of checkpoints_changes() had this name by these turns. */
+bool checkpoint_is_known(struct json_object *change, const char *name);
 /* The content of that name. -1 when it is gone or damaged. */
 int checkpoints_read(struct checkpoints *checkpoints, const char *name, struct buffer *bytes);
 

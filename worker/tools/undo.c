@@ -9,12 +9,16 @@
 #include "common/alloc.h"
 #include "worker/store/checkpoints.h"
 #include "worker/tools/edit_permission.h"
+#include "worker/tools/edit_apply.h"
 #include "worker/tools/edit_proposal.h"
+#include "worker/tools/edit_source.h"
+#include "worker/tools/editor_texts.h"
 #include "worker/tools/file_save.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum fate {
 	FATE_RESTORED,
@@ -24,6 +28,7 @@ enum fate {
 	FATE_CHANGED,
 	FATE_BETWEEN,
 	FATE_UNKEPT,
+	FATE_HELD,
 	FATE_FAULT
 };
 
@@ -36,28 +41,20 @@ static const char *const fates[] = {
     [FATE_BETWEEN] =
 	"is left as it is: something else changed it between the edits (undo fewer turns)",
     [FATE_UNKEPT] = "is left as it is: no checkpoint was kept",
+    [FATE_HELD] = "is left as it is: it may be all that is left of a file that was moved and "
+		  "of which no checkpoint was kept",
     [FATE_FAULT] = "is left as it is",
 };
 
 struct undo_state {
 	struct edit_proposal proposal; /* the files that change */
+	struct edit_apply *apply;      /* while they are being written */
 	unsigned *folders;	       /* of each: parents that the edit had made */
 	struct buffer lines;	       /* what happens to each file */
 	int64_t turns;
+	bool lost;    /* a file is gone whose content was not kept */
+	bool differs; /* some file is not as it was before */
 };
-
-static bool
-knows(struct json_object *change, const char *name)
-{
-	struct json_object *known = json_member_array(change, "known");
-	size_t count = known != NULL ? json_object_array_length(known) : 0, i;
-
-	for (i = 0; i < count; i++)
-		if (strcmp(json_object_get_string(json_object_array_get_idx(known, i)), name) ==
-		    0)
-			return true;
-	return false;
-}
 
 /* The old content becomes what is proposed, to the byte. */
 static enum fate
@@ -70,11 +67,13 @@ propose(struct tool_run *run, struct edit_change *change, struct json_object *en
 	checkpoint_name(change->existed, buffer_text(&change->old), change->old.length, now);
 	if (strcmp(now, before) == 0)
 		return FATE_SAME;
-	if (!knows(entry, now))
+	if (!checkpoint_is_known(entry, now))
 		return FATE_CHANGED;
 	if (json_member_boolean(entry, "between", false))
 		return FATE_BETWEEN;
 	if (strcmp(before, CHECKPOINT_ABSENT) == 0) {
+		if (((const struct undo_state *)run->state)->lost)
+			return FATE_HELD;
 		edit_change_remove(change);
 		return FATE_DELETED;
 	}
@@ -125,6 +124,7 @@ take_file(struct tool_run *run, const char *path, struct json_object *entry)
 		buffer_append_text(&error, "its path leads somewhere else now");
 		fate = FATE_FAULT;
 	}
+	state->differs |= fate != FATE_SAME;
 	say_fate(state, shown, fate,
 	    fate == FATE_FAULT	  ? buffer_text(&error)
 	    : fate == FATE_UNKEPT ? unkept
@@ -157,12 +157,73 @@ show(struct tool_run *run)
 		tool_permission_path(permission, state->proposal.changes[i]->target.real);
 }
 
+static int64_t
+turns_wanted(const struct tool_run *run)
+{
+	int64_t turns = 1;
+
+	json_member_integer(run->arguments, "turns", &turns);
+	return turns;
+}
+
+static void
+take_changes(struct tool_run *run, struct json_object *changes)
+{
+	struct undo_state *state = run->state;
+
+	edit_proposal_clear(&state->proposal);
+	state->proposal.texts = run->texts;
+	buffer_clear(&state->lines);
+	state->lost = state->differs = false;
+	free(state->folders);
+	state->folders =
+	    xcalloc((size_t)json_object_object_length(changes) + 1, sizeof *state->folders);
+	json_object_object_foreach(changes, name, change) state->lost |=
+	    json_has(change, "unkept") && access(name, F_OK) != 0;
+	json_object_object_foreach(changes, path, entry) take_file(run, path, entry);
+}
+
+/* What the last turns did, and how many these are. A turn whose files are all as they were
+ * before it has changed nothing, or not any more: the ones before it are meant. */
+static int64_t
+collect(struct tool_run *run, int64_t wanted)
+{
+	struct undo_state *state = run->state;
+	struct json_object *changes;
+	int64_t turns = wanted, found;
+
+	do {
+		found = turns;
+		changes = checkpoints_changes(run->context->checkpoints, &found);
+		take_changes(run, changes);
+		json_object_put(changes);
+	} while (!state->differs && found == turns++ && found <= UNDO_TURNS_MAX);
+	state->turns = found < wanted ? found : wanted;
+	return found;
+}
+
+static void
+undo_sources(struct tool_run *run)
+{
+	int64_t turns = turns_wanted(run);
+	struct json_object *changes;
+
+	if (run->context->checkpoints == NULL)
+		return;
+	changes = checkpoints_changes(run->context->checkpoints, &turns);
+	json_object_object_foreach(changes, path, change)
+	{
+		(void)change;
+		editor_texts_want(run->texts, path);
+	}
+	json_object_put(changes);
+}
+
 static void
 undo_prepare(struct tool_run *run)
 {
 	struct undo_state *state;
-	struct json_object *changes;
-	int64_t turns = 1;
+	int64_t turns;
 
 	if (run->context->checkpoints == NULL) {
 		tool_finish_error(run, "Checkpoints are turned off (acp.checkpoints): there is "
@@ -175,14 +236,9 @@ undo_prepare(struct tool_run *run)
 		    "another mode first.");
 		return;
 	}
-	json_member_integer(run->arguments, "turns", &turns);
 	run->state = state = xcalloc(1, sizeof *state);
-	changes = checkpoints_changes(run->context->checkpoints, &turns);
-	state->turns = turns;
-	state->folders =
-	    xcalloc((size_t)json_object_object_length(changes) + 1, sizeof *state->folders);
-	json_object_object_foreach(changes, path, entry) take_file(run, path, entry);
-	json_object_put(changes);
+	state->proposal.texts = run->texts;
+	turns = collect(run, turns_wanted(run));
 	if (turns == 0)
 		tool_finish_error(run, "There is nothing to undo: no turn of this session has "
 				       "changed a file with write_file or patch, or its "
@@ -195,18 +251,14 @@ undo_prepare(struct tool_run *run)
 }
 
 static void
-undo_start(struct tool_run *run)
+finish_undone(struct tool_run *run)
 {
 	struct undo_state *state = run->state;
-	struct json_object *result;
-	struct buffer error = BUFFER_EMPTY, text = BUFFER_EMPTY;
+	struct json_object *result = json_object_new_object();
+	struct buffer text = BUFFER_EMPTY;
 	const struct edit_change *change;
 	size_t i;
 
-	if (edit_proposal_apply(&state->proposal, run->context, &error) == -1) {
-		tool_finish_error(run, "%s", buffer_text(&error));
-		goto done;
-	}
 	for (i = 0; i < state->proposal.count; i++) {
 		change = state->proposal.changes[i];
 		if (!change->exists)
@@ -214,15 +266,34 @@ undo_start(struct tool_run *run)
 	}
 	buffer_printf(&text, "Undone: the edits of %" PRId64 " turn%s.\n\n%s", state->turns,
 	    state->turns == 1 ? "" : "s", buffer_text(&state->lines));
+	edit_source_notes(&state->proposal, result);
+	if (json_has(result, "_editor"))
+		buffer_printf(&text, "\n%s\n", json_member_text(result, "_editor", ""));
 	if (state->proposal.unkept != NULL)
 		buffer_printf(&text, "\n%s\n", state->proposal.unkept);
 	edit_permission_diffs(&run->shown, &state->proposal);
-	result = json_object_new_object();
 	json_set(result, "text", json_new_bytes(buffer_text(&text), text.length));
-	tool_finish(run, result, false);
-done:
-	buffer_free(&error);
 	buffer_free(&text);
+	tool_finish(run, result, false);
+}
+
+static void
+on_applied(const char *error, void *arg)
+{
+	struct tool_run *run = arg;
+
+	if (error != NULL)
+		tool_finish_error(run, "%s", error);
+	else
+		finish_undone(run);
+}
+
+static void
+undo_start(struct tool_run *run)
+{
+	struct undo_state *state = run->state;
+
+	edit_apply_start(&state->apply, &state->proposal, run->context, on_applied, run);
 }
 
 static void
@@ -232,6 +303,7 @@ undo_release(struct tool_run *run)
 
 	if (state == NULL)
 		return;
+	edit_apply_free(&state->apply);
 	edit_proposal_clear(&state->proposal);
 	buffer_free(&state->lines);
 	free(state->folders);
@@ -245,6 +317,7 @@ const struct tool tool_undo = {
     .parameters = "{\"type\":\"object\",\"properties\":{\"turns\":{\"type\":\"integer\"}}}",
     .kind = TOOL_KIND_EDIT,
     .class = TOOL_CLASS_EXCLUSIVE,
+    .sources = undo_sources,
     .prepare = undo_prepare,
     .start = undo_start,
     .release = undo_release,
