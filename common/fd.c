@@ -105,6 +105,17 @@ fd_read_all(int fd, struct buffer *buffer, size_t limit)
 }
 
 void
+fd_sync_folder(const char *path)
+{
+	int saved = errno, fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd != -1)
+		(void)fsync(fd);
+	fd_close(&fd);
+	errno = saved;
+}
+
+void
 fd_close(int *fd)
 {
 	int saved = errno;

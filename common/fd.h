@@ -20,6 +20,8 @@ int fd_point_at_null(int fd, int flags);
 int fd_write_all(int fd, const void *bytes, size_t length);
 /* Reads to the end, at most `limit` bytes; -1 on error or when there is more (EFBIG). */
 int fd_read_all(int fd, struct buffer *buffer, size_t limit);
+/* Makes the names in a folder durable, as far as that is possible. Keeps errno. */
+void fd_sync_folder(const char *path);
 /* Closes keeping errno; -1 is ignored. */
 void fd_close(int *fd);
 

@@ -8,8 +8,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import model_server as model
 import processes
-from acp import AcpTest, RpcError, allow_once, no_answer, within
-from editor import Editor, capabilities
+from acp import RpcError, allow_once, no_answer, within
+from editor import Editor, EditorTest, capabilities
 
 
 def replace(path, old, new):
@@ -26,35 +26,6 @@ def read(path, **more):
 
 def write(path, content):
     return model.call("write_file", path=path, content=content)
-
-
-class EditorTest(AcpTest):
-    def open(self, can_read=True, can_write=True, **options):
-        self.server = self.model()
-        self.client = self.agent(capabilities=capabilities(can_read, can_write))
-        self.editor = Editor(self.client, **options)
-        self.session = self.client.new_session(self.work)
-
-    def do(self, *replies, seconds=20.0):
-        """Runs calls in one turn; the results as the model reads them."""
-        seen = len(self.server.requests)
-        self.server.script[:] = [*replies, model.say("ok")]
-        self.assertEqual(self.client.turn(self.session, seconds=seconds), "end_turn")
-        return [json.loads(result["content"]) for request in self.server.requests[seen + 1:]
-                for result in request.results]
-
-    def begin(self, *replies):
-        self.server.script[:] = [*replies, model.say("ok")]
-        return self.client.prompt_start(self.session, "go")
-
-    def wait_held(self, count=1):
-        self.client.until(lambda: len(self.editor.held) >= count, 10, "a request for a file")
-
-    def wait_workers(self):
-        def session_workers():
-            return [pid for pid, line in self.client.workers().items() if "--session" in line]
-        self.assertTrue(processes.until(session_workers, 5))
-        return session_workers()
 
 
 class Unsaved(EditorTest):
@@ -240,55 +211,6 @@ class Unsaved(EditorTest):
         self.assertIn("as it was before", result["error"])
         self.assertEqual(self.editor.buffers[self.path("a.txt")], "a.txt\n")
         self.assertEqual([self.get("a.txt"), self.get("b.txt")], [b"a.txt\n", b"b.txt\n"])
-
-
-class Undo(EditorTest):
-    """/undo goes through the editor like every edit."""
-
-    def test_edit_that_the_editor_has_not_saved(self):
-        """What is only in the buffer is taken back there; the disk stays as it is"""
-        self.open()
-        path = self.put("f", "old\n")
-        self.do(read(path), write(path, "new\n"))
-        self.assertEqual((self.editor.text(path), self.get("f")), ("new\n", b"old\n"))
-        self.assertEqual(self.client.turn(self.session, "/undo"), "end_turn")
-        self.assertEqual((self.editor.text(path), self.get("f")), ("old\n", b"old\n"))
-
-    def test_turn_whose_edit_was_refused(self):
-        """It hides nothing: the turn before it is undone"""
-        self.open(saves=True)
-        path = self.put("f", "old\n")
-        self.do(read(path), write(path, "new\n"))
-
-        def refuse(_params):
-            raise RpcError(-32000, "Edit rejected by the user")
-        self.editor.on_write = refuse
-        self.assertIn("error", self.do(read(path), write(path, "newer\n"))[-1])
-        self.editor.on_write = None
-        self.assertEqual(self.client.turn(self.session, "/undo"), "end_turn")
-        self.assertEqual(self.get("f"), b"old\n")
-
-    def test_text_that_the_user_typed_since(self):
-        """It is named and left alone"""
-        self.open(saves=True)
-        path = self.put("f", "old\n")
-        self.do(read(path), write(path, "new\n"))
-        self.editor.buffers[path] = "new\ntyped\n"
-        mark = self.client.mark()
-        self.assertEqual(self.client.turn(self.session, "/undo"), "end_turn")
-        self.assertIn("changed it since", self.client.text(self.session, mark))
-        self.assertEqual((self.editor.text(path), self.get("f")), ("new\ntyped\n", b"new\n"))
-
-    def test_cancel_while_the_editor_is_silent(self):
-        self.open()
-        path = self.put("f", "old\n")
-        self.do(read(path), write(path, "new\n"))
-        self.editor.hold = {"fs/read_text_file"}
-        request = self.client.prompt_start(self.session, "/undo")
-        self.wait_held()
-        self.client.cancel(self.session)
-        self.assertEqual(self.client.wait(request)["result"]["stopReason"], "cancelled")
-        self.assertEqual(self.editor.text(path), "new\n")
 
 
 class Style(EditorTest):

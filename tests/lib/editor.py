@@ -1,10 +1,13 @@
 """The files of an editor that has buffers: the client's side of fs/read_text_file and
 fs/write_text_file. Python standard library only.
 """
+import json
 import os
 import threading
 
 import acp
+import model_server as model
+import processes
 
 
 def capabilities(read=True, write=True):
@@ -79,3 +82,32 @@ class Editor:
 
     def asked(self):
         return [os.path.basename(params["path"]) for params in self.reads]
+
+
+class EditorTest(acp.AcpTest):
+    def open(self, can_read=True, can_write=True, **options):
+        self.server = self.model()
+        self.client = self.agent(capabilities=capabilities(can_read, can_write))
+        self.editor = Editor(self.client, **options)
+        self.session = self.client.new_session(self.work)
+
+    def do(self, *replies, seconds=20.0):
+        """Runs calls in one turn; the results as the model reads them."""
+        seen = len(self.server.requests)
+        self.server.script[:] = [*replies, model.say("ok")]
+        self.assertEqual(self.client.turn(self.session, seconds=seconds), "end_turn")
+        return [json.loads(result["content"]) for request in self.server.requests[seen + 1:]
+                for result in request.results]
+
+    def begin(self, *replies):
+        self.server.script[:] = [*replies, model.say("ok")]
+        return self.client.prompt_start(self.session, "go")
+
+    def wait_held(self, count=1):
+        self.client.until(lambda: len(self.editor.held) >= count, 10, "a request for a file")
+
+    def wait_workers(self):
+        def session_workers():
+            return [pid for pid, line in self.client.workers().items() if "--session" in line]
+        self.assertTrue(processes.until(session_workers, 5))
+        return session_workers()

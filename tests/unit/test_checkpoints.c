@@ -8,6 +8,8 @@
 
 #include "tests/unit/scratch.h"
 
+#define CONTENT_NAME "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
+
 static const struct checkpoint_limits wide = {1 << 20, 4 << 20, 3600};
 static char *home, *root;
 static struct checkpoints *store;
@@ -252,7 +254,10 @@ not_kept(void **state)
 
 	(void)state;
 	checkpoints_turn(store, "1:1", false);
-	assert_int_equal(checkpoints_keep(store, &edit, &error), 0);
+	assert_int_equal(checkpoints_keep(store, &edit, &error), -1);
+	assert_string_equal(buffer_text(&error), "secret");
+	buffer_free(&error);
+	assert_int_equal(checkpoints_keep(store, &edit, &error), 0); /* told once a turn */
 	changes = checkpoints_changes(store, &turns);
 	assert_string_equal(
 	    json_member_text(json_member_object(changes, "/s"), "unkept", ""), "secret");
@@ -282,6 +287,29 @@ pruned_but_in_use(void **state)
 	assert_int_equal(contents(), 0);
 }
 
+/* What a list names that cannot be read is not known: nothing goes. */
+static void
+pruned_beside_an_unreadable_list(void **state)
+{
+	char *path = xasprintf("%s/sessions/s-9/00000001.jsonl", root);
+	int fd;
+
+	(void)state;
+	checkpoints_turn(store, "1:1", false);
+	keep("/a", "0", "1");
+	assert_int_equal(checkpoint_folder_put(root, CONTENT_NAME, "x", 1), 0);
+	scratch_make_parents(path);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	assert_int_equal(ftruncate(fd, (off_t)CHECKPOINT_LIST_MAX + 1), 0);
+	close(fd);
+	assert_int_equal(checkpoint_prune(root, &wide), -1);
+	assert_int_equal(contents(), 2);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(checkpoint_prune(root, &wide), 1);
+	assert_int_equal(contents(), 1);
+	free(path);
+}
+
 static void
 prune_waits_for_nobody(void **state)
 {
@@ -290,7 +318,7 @@ prune_waits_for_nobody(void **state)
 	(void)state;
 	checkpoints_turn(store, "1:1", false);
 	keep("/a", "0", "1");
-	lock = checkpoint_folder_lock(root, false, true);
+	lock = checkpoint_folder_lock(root, false);
 	assert_int_equal(checkpoint_prune(root, &wide), -1);
 	fd_close(&lock);
 	assert_int_equal(checkpoint_prune(root, &wide), 1);
@@ -327,6 +355,7 @@ main(void)
 	    CASE(ids_of_any_kind),
 	    CASE(not_kept),
 	    CASE(pruned_but_in_use),
+	    CASE(pruned_beside_an_unreadable_list),
 	    CASE(prune_waits_for_nobody),
 	    CASE(session_is_forgotten),
 	};

@@ -110,15 +110,11 @@ static void
 sync_folder(const char *path)
 {
 	char *folder = xstrdup(path), *slash = strrchr(folder, '/');
-	int fd = -1;
 
 	if (slash != NULL) {
 		slash[slash == folder] = '\0';
-		fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fd_sync_folder(folder);
 	}
-	if (fd != -1)
-		fsync(fd);
-	fd_close(&fd);
 	free(folder);
 }
 

@@ -17,7 +17,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define LOCK_TRIES 5
 
 int
 checkpoint_folder_make(const char *path)
@@ -64,18 +67,22 @@ checkpoint_folder_session(const char *root, const char *session)
 	return xasprintf("%s/sessions/.%s", root, hash);
 }
 
-void
+bool
 checkpoint_folder_each(const char *folder,
     void (*each)(const char *folder, const char *name, void *arg), void *arg)
 {
 	DIR *directory = opendir(folder);
 	const struct dirent *entry;
+	bool whole;
 
-	while (directory != NULL && (entry = readdir(directory)) != NULL)
+	if (directory == NULL)
+		return errno == ENOENT;
+	while (errno = 0, (entry = readdir(directory)) != NULL)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			each(folder, entry->d_name, arg);
-	if (directory != NULL)
-		closedir(directory);
+	whole = errno == 0;
+	closedir(directory);
+	return whole;
 }
 
 bool
@@ -86,16 +93,20 @@ checkpoint_folder_is_hash(const char *name)
 }
 
 int
-checkpoint_folder_lock(const char *root, bool exclusive, bool wait)
+checkpoint_folder_lock(const char *root, bool exclusive)
 {
+	static const struct timespec pause = {0, 2 * 1000 * 1000};
 	char *path = xasprintf("%s/lock", root);
 	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int how = (exclusive ? LOCK_EX : LOCK_SH) | (wait ? 0 : LOCK_NB);
+	int how = (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB, tries = exclusive ? 1 : LOCK_TRIES;
 
 	free(path);
-	while (fd != -1 && flock(fd, how) == -1)
-		if (errno != EINTR)
+	while (fd != -1 && flock(fd, how) == -1) {
+		if (errno != EINTR && --tries == 0)
 			fd_close(&fd);
+		else
+			(void)nanosleep(&pause, NULL);
+	}
 	return fd;
 }
 
@@ -107,16 +118,6 @@ is_there(const char *path, size_t length)
 
 	return lstat(path, &status) == 0 && S_ISREG(status.st_mode) &&
 	       (uint64_t)status.st_size == length;
-}
-
-static void
-sync_folder(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd != -1)
-		(void)fsync(fd);
-	fd_close(&fd);
 }
 
 int
@@ -135,7 +136,7 @@ checkpoint_folder_put(const char *root, const char *name, const char *bytes, siz
 		goto done;
 	if (fd_write_all(fd, bytes, length) == 0 && fsync(fd) == 0 &&
 	    rename(temporary, path) == 0) {
-		sync_folder(folder);
+		fd_sync_folder(folder);
 		result = 0;
 	} else {
 		code = errno;

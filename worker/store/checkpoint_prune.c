@@ -8,7 +8,9 @@
 
 #include "common/alloc.h"
 #include "common/fd.h"
+#include "common/log.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +33,7 @@ struct pruning {
 	size_t count;
 	struct json_object *used; /* how often lists name a content */
 	int64_t total;
+	bool unread; /* what a list names is not known */
 };
 
 static void
@@ -40,8 +43,11 @@ add_list(const char *folder, const char *name, void *arg)
 	struct list list = {.path = xasprintf("%s/%s", folder, name)};
 	struct stat status;
 
-	if (lstat(list.path, &status) == -1 || !S_ISREG(status.st_mode) ||
-	    (list.lines = checkpoint_folder_list(list.path)) == NULL) {
+	errno = 0;
+	if (lstat(list.path, &status) == 0 && S_ISREG(status.st_mode))
+		list.lines = checkpoint_folder_list(list.path);
+	if (list.lines == NULL) { /* no list at all, or one that cannot be read */
+		pruning->unread |= errno != 0 && errno != ENOENT;
 		free(list.path);
 		return;
 	}
@@ -54,9 +60,10 @@ add_list(const char *folder, const char *name, void *arg)
 static void
 add_session(const char *folder, const char *name, void *arg)
 {
+	struct pruning *pruning = arg;
 	char *path = xasprintf("%s/%s", folder, name);
 
-	checkpoint_folder_each(path, add_list, arg);
+	pruning->unread |= !checkpoint_folder_each(path, add_list, pruning);
 	free(path);
 }
 
@@ -145,7 +152,9 @@ prune(const char *root, const struct checkpoint_limits *limits, struct pruning *
 	bool old;
 	size_t i;
 
-	checkpoint_folder_each(sessions, add_session, pruning);
+	pruning->unread |= !checkpoint_folder_each(sessions, add_session, pruning);
+	if (pruning->unread)
+		goto done;
 	for (i = 0; i < pruning->count; i++)
 		count(pruning, &pruning->lists[i], 1);
 	if (pruning->count > 0)
@@ -158,6 +167,7 @@ prune(const char *root, const struct checkpoint_limits *limits, struct pruning *
 			break;
 		remove_list(pruning, &pruning->lists[i], objects);
 	}
+done:
 	free(sessions);
 	free(objects);
 }
@@ -166,7 +176,7 @@ int64_t
 checkpoint_prune(const char *root, const struct checkpoint_limits *limits)
 {
 	struct pruning pruning = {0};
-	int lock = checkpoint_folder_lock(root, true, false);
+	int lock = checkpoint_folder_lock(root, true);
 	size_t i;
 
 	if (lock == -1)
@@ -181,7 +191,10 @@ checkpoint_prune(const char *root, const struct checkpoint_limits *limits)
 	free(pruning.lists);
 	json_object_put(pruning.used);
 	fd_close(&lock);
-	return pruning.total;
+	if (pruning.unread)
+		log_warning(
+		    "checkpoints", "%s: not all lists can be read: nothing was removed", root);
+	return pruning.unread ? -1 : pruning.total;
 }
 
 bool

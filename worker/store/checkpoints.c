@@ -194,6 +194,12 @@ begin_list(struct checkpoints *self, unsigned long number)
 	json_set_integer(head, "time", (int64_t)time(NULL));
 	result = self->list != -1 ? append(self->list, head) : -1;
 	json_object_put(head);
+	if (result == -1 &&
+	    self->list != -1) { /* else there would be one more with each edit */
+		path = list_path(self, number);
+		(void)unlink(path);
+		free(path);
+	}
 	return result;
 }
 
@@ -290,10 +296,12 @@ record(struct checkpoints *self, const struct checkpoint_edit *edit, const char 
 		checkpoint_name(edit->exists, edit->after, edit->after_length, after);
 		json_set_text(line, "after", after);
 	}
+	checkpoint_name(edit->existed, edit->before, edit->before_length, before);
 	if (!has_path(self, line) && unkept != NULL) {
 		json_set_text(line, "unkept", unkept);
+		if (edit->unkept == NULL) /* by it the list of an earlier turn goes on */
+			json_set_text(line, "before", before);
 	} else if (!has_path(self, line)) {
-		checkpoint_name(edit->existed, edit->before, edit->before_length, before);
 		if (edit->existed && checkpoint_folder_put(self->root, before, edit->before,
 					 edit->before_length) == -1) {
 			code = errno;
@@ -317,7 +325,8 @@ checkpoints_keep(
     struct checkpoints *self, const struct checkpoint_edit *edit, struct buffer *error)
 {
 	struct json_object *line;
-	const char *unkept;
+	const char *unkept = NULL;
+	bool first = true;
 	int lock, result = -1;
 
 	if (self == NULL)
@@ -327,9 +336,9 @@ checkpoints_keep(
 	if (checkpoint_folder_make(self->root) == 0) {
 		if (self->list == -1 && checkpoint_prune_due(self->root))
 			(void)checkpoint_prune(self->root, &self->limits);
-		unkept = self->list != -1 && has_path(self, line) ? edit->unkept
-								  : reason_against(self, edit);
-		lock = checkpoint_folder_lock(self->root, false, true);
+		first = self->list == -1 || !has_path(self, line);
+		unkept = first ? reason_against(self, edit) : edit->unkept;
+		lock = checkpoint_folder_lock(self->root, false);
 		if (lock != -1)
 			result = record(self, edit, unkept, line);
 		fd_close(&lock);
@@ -338,6 +347,9 @@ checkpoints_keep(
 		buffer_printf(error, "%s", strerror(errno));
 		log_warning(
 		    "checkpoints", "%s: no checkpoint: %s", edit->path, strerror(errno));
+	} else if (first && unkept != NULL) {
+		buffer_append_text(error, unkept);
+		result = -1;
 	}
 	json_object_put(line);
 	return result;

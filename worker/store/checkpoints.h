@@ -45,8 +45,8 @@ checkpoints_new(const char *home, const char *session, const struct checkpoint_l
 void checkpoints_free(struct checkpoints *checkpoints);
 /* A turn begins; `key` tells it from others. `again`: another process may have begun it. */
 void checkpoints_turn(struct checkpoints *checkpoints, const char *key, bool again);
-/* To be called before each edit. 0; or -1 with a sentence in `error` when the content could
- * not be kept although it should have been. */
+/* To be called before each edit. 0; or -1 with the reason in `error` when the content is not
+ * kept, which is told with the first edit of a file in a turn. */
 int checkpoints_keep(
     struct checkpoints *checkpoints, const struct checkpoint_edit *edit, struct buffer *error);
 

@@ -5,6 +5,7 @@
 
 #include "worker/store/state_place.h"
 #include "common/alloc.h"
+#include "common/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,15 +90,10 @@ static void
 sync_folder_of(const char *path)
 {
 	char *folder = xstrdup(path), *slash = strrchr(folder, '/');
-	int fd;
 
 	if (slash != NULL)
 		*slash = '\0';
-	fd = open(slash != NULL ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd != -1) {
-		(void)fsync(fd);
-		close(fd);
-	}
+	fd_sync_folder(slash != NULL ? folder : ".");
 	free(folder);
 }
 

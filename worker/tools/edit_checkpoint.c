@@ -40,7 +40,7 @@ keep(const struct edit_change *change, const struct tool_context *context, struc
 	    .before_length = change->old.length,
 	    .after = buffer_text(&change->text),
 	    .after_length = change->text.length,
-	    .mode = change->status.st_mode,
+	    .mode = change->on_disk ? change->status.st_mode : change->mode,
 	    .folders = change->existed ? 0 : missing_folders(change->target.real)};
 
 	if ((change->target.flags & (PATH_SECRET | PATH_UNREADABLE)) != 0)

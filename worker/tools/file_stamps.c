@@ -225,9 +225,10 @@ file_stamps_describe(const struct file_stamps *stamps)
 		json_set_boolean(item, "whole", stamp->whole);
 		if (stamp->text.hash != 0) {
 			json_set_integer(item, "text", (int64_t)stamp->text.hash);
-			json_set_integer(item, "clean", (int64_t)stamp->text.clean);
 			json_set_boolean(item, "saved", stamp->text.saved);
 		}
+		if (stamp->text.clean != 0)
+			json_set_integer(item, "clean", (int64_t)stamp->text.clean);
 		json_object_array_add(description, item);
 	}
 	return description;
@@ -245,10 +246,12 @@ restore_one(struct file_stamps *stamps, const char *path, const struct stat *sta
 	json_member_integer(item, "clean", &clean);
 	text.hash = (uint64_t)hash;
 	text.clean = (uint64_t)clean;
-	if (hash != 0)
+	if (hash != 0) {
 		file_stamps_record_text(stamps, path, status, whole, &text);
-	else
+	} else {
 		file_stamps_record(stamps, path, status, whole);
+		stamps->items[stamps->count - 1].text.clean = text.clean;
+	}
 }
 
 void
