@@ -7,6 +7,7 @@
 #include "worker/worker.h"
 #include "worker/acp/replay.h"
 #include "worker/agent/system_prompt.h"
+#include "worker/store/checkpoints.h"
 #include "worker/store/store_sqlite.h"
 #include "worker/supervisor_link.h"
 #include "worker/tools/todo.h"
@@ -69,6 +70,16 @@ restore_messages(struct worker *worker, struct json_object *messages)
 	}
 }
 
+/* A session of another program goes on in a copy: the tools work for that one. */
+static void
+use_copy(struct worker *worker, const char *id)
+{
+	free(worker->stored_id);
+	worker->stored_id = xstrdup(id);
+	worker->agent.tools.session_id = worker->stored_id;
+	checkpoints_rename(worker->agent.tools.checkpoints, id);
+}
+
 /* What the set-up did not say itself. */
 static void
 restore_session(struct worker *worker, struct json_object *session)
@@ -117,6 +128,8 @@ on_loaded(const struct store_loaded *loaded, void *arg)
 		answer_not_found(worker);
 		return;
 	} else {
+		if (loaded->id != NULL && strcmp(loaded->id, worker->session_id) != 0)
+			use_copy(worker, loaded->id);
 		restore_session(worker, loaded->session);
 		session_restore_usage(worker, loaded->session);
 		restore_messages(worker, loaded->messages);

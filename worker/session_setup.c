@@ -476,6 +476,7 @@ session_tear_down(struct worker *worker)
 		free(worker->roots[i]);
 	free(worker->roots);
 	free(worker->session_id);
+	free(worker->stored_id);
 	free(worker->level);
 	free(worker->models_shown);
 	free(worker->cwd);

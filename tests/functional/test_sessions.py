@@ -225,7 +225,11 @@ class Foreign(SessionTest):
             if "--session" in agent.workers().get(pid, ""):
                 processes.kill(pid)
         self.assertEqual(agent.wait(request)["result"]["stopReason"], "end_turn")
-        self.assertEqual("".join(text for role, text in self.rows(self.FOREIGN + ".acp")[-3:]
+        server.script[:] = [model.call("write_file", path=self.path("new"), content="x"), model.say("ok")]
+        self.assertEqual(agent.turn(self.FOREIGN, "write"), "end_turn")
+        checkpoints = os.path.join(agent.hermes_home, "checkpoints", "acp", "sessions")
+        self.assertEqual(os.listdir(checkpoints), [self.FOREIGN + ".acp"])
+        self.assertEqual("".join(text for role, text in self.rows(self.FOREIGN + ".acp")[-7:-4]
                                  if role == "assistant"), "begun ended")
         self.assertEqual(self.foreign_state(), before)
 

@@ -71,6 +71,15 @@ checkpoints_turn(struct checkpoints *self, const char *key, bool again)
 }
 
 void
+checkpoints_rename(struct checkpoints *self, const char *session)
+{
+	if (self == NULL)
+		return;
+	free(self->folder);
+	self->folder = checkpoint_folder_session(self->root, session);
+}
+
+void
 checkpoints_free(struct checkpoints *self)
 {
 	if (self == NULL)

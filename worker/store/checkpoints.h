@@ -42,6 +42,8 @@ void checkpoint_name(bool exists, const char *bytes, size_t length, char name[ST
 /* Touches no file before the first edit. */
 struct checkpoints *
 checkpoints_new(const char *home, const char *session, const struct checkpoint_limits *limits);
+/* The session is stored under another id; before the first edit. `checkpoints` may be NULL. */
+void checkpoints_rename(struct checkpoints *checkpoints, const char *session);
 void checkpoints_free(struct checkpoints *checkpoints);
 /* A turn begins; `key` tells it from others. `again`: another process may have begun it. */
 void checkpoints_turn(struct checkpoints *checkpoints, const char *key, bool again);

@@ -22,6 +22,7 @@ struct store *store_sqlite_new(struct event_base *base, const char *home,
 
 /* What store_sqlite_load() found. Everything is borrowed and gone after the callback. */
 struct store_loaded {
+	const char *id;		      /* of the row: a copy's for another program's session */
 	struct json_object *session;  /* as of state_session_read(); NULL = there is none */
 	struct json_object *messages; /* as of state_messages_load() */
 	const char *error;	      /* why nothing could be read, or NULL */

@@ -124,6 +124,7 @@ load_done(int code, const char *error, void *arg)
 		    .last_row = job->last_row,
 		    .partial = job->partial ? job->last_row : 0,
 		    .stamp = self->place.stamp};
+		loaded.id = self->info.session_id;
 		loaded.session = job->session;
 		loaded.messages = job->messages;
 	}
