@@ -5,6 +5,7 @@
 
 #include "supervisor/session_setup.h"
 #include "supervisor/supervisor.h"
+#include "common/identifier.h"
 
 #include <stdlib.h>
 
@@ -28,12 +29,17 @@ session_setup_build(
 {
 	struct buffer setup = BUFFER_EMPTY;
 	const char *capabilities = supervisor->connection.capabilities;
+	char opening[IDENTIFIER_SIZE];
 	size_t setup_length;
 	char *text;
+
+	if (identifier_uuid(opening) == -1)
+		return -1;
 
 	buffer_append_text(&setup, "{\"role\":\"session\",\"sessionId\":");
 	buffer_append_text(&setup, session->quoted);
 	append_options(&supervisor->options, &setup);
+	buffer_printf(&setup, ",\"opening\":\"%s\"", opening);
 	buffer_append_text(&setup, ",\"client\":");
 	buffer_append_text(&setup, capabilities != NULL ? capabilities : "{}");
 	buffer_append_text(&setup, ",\"params\":");

@@ -22,7 +22,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define INVALID_PARAMS (-32602)
 #define METHOD_NOT_FOUND (-32601)
@@ -66,7 +65,7 @@ fail_turn(struct worker *worker, const char *text)
 static void
 begin_checkpoints(struct worker *worker, uint32_t turn, bool again)
 {
-	char *key = xasprintf("%ld:%lu", (long)getppid(), (unsigned long)turn);
+	char *key = xasprintf("%s:%lu", worker->opening_id, (unsigned long)turn);
 
 	checkpoints_turn(worker->agent.tools.checkpoints, key, again);
 	free(key);

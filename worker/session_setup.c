@@ -410,6 +410,7 @@ session_set_up(struct worker *worker, struct json_object *setup)
 	if (json_has(state, "models"))
 		worker->models_shown = xstrdup(json_member_text(state, "models", ""));
 	worker->session_id = xstrdup(json_member_text(setup, "sessionId", ""));
+	worker->opening_id = xstrdup(json_member_text(setup, "opening", ""));
 	if (take_roots(worker, params) == -1)
 		return;
 	worker->configuration = configuration_load();
@@ -477,6 +478,7 @@ session_tear_down(struct worker *worker)
 	free(worker->roots);
 	free(worker->session_id);
 	free(worker->stored_id);
+	free(worker->opening_id);
 	free(worker->level);
 	free(worker->models_shown);
 	free(worker->cwd);

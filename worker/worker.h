@@ -52,7 +52,8 @@ struct worker {
 	struct permission_list *permissions;
 	struct allow_list *allowed; /* labels that are being saved */
 	struct turn_output *output;
-	char *stored_id; /* where it is not the session's own: a copy of a foreign one */
+	char *opening_id; /* the same for all workers of the session while it is open */
+	char *stored_id;  /* where it is not the session's own: a copy of a foreign one */
 	char *session_id, *cwd, *guard, *scratch, *user_home;
 	char **roots;
 	struct buffer notes; /* for the user, with the first turn */

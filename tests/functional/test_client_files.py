@@ -239,6 +239,24 @@ class Style(EditorTest):
         """An editor that saves what it got: the file keeps its line ends"""
         self.check(b"one\r\ntwo\r\n", None, None, b"one\r\n2\r\n", saves=True)
 
+    def test_crlf_given_back(self):
+        """Of two files the second is refused: the first is to the byte what it was"""
+        for content in b"one\r\ntwo\r\n", b"\xef\xbb\xbfone\ntwo\n":
+            first, second = self.put("a.txt", content), self.put("b.txt", "one\ntwo\n")
+            self.open(plain=True, saves=True)
+
+            def refuse(params, allowed=first):
+                if params["path"] != allowed:
+                    raise RpcError(-32000, "Edit rejected by the user")
+                self.editor.take(params)
+                return {}
+            self.editor.on_write = refuse
+            result, = self.do(v4a("".join(f"*** Update File: {name}\n@@\n-two\n+2\n"
+                                          for name in ("a.txt", "b.txt"))))
+            self.assertIn("Every file is as it was", result["error"])
+            self.assertEqual((self.get("a.txt"), self.get("b.txt")), (content, b"one\ntwo\n"))
+            self.sweep(self.client)
+
     def test_mark_saved(self):
         self.check(b"\xef\xbb\xbfone\ntwo\n", None, None, b"\xef\xbb\xbfone\n2\n", saves=True)
 

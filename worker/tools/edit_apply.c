@@ -309,6 +309,8 @@ on_undone(const struct editor_reply *reply, void *arg)
 	apply->request = NULL;
 	if (reply->outcome != EDITOR_DONE)
 		note_left(apply, reply->reason);
+	else if (!edit_landed_back(current(apply), &apply->steps[apply->at]))
+		note_left(apply, "the disk has not what it had; the editor has its old text.");
 	undo_next(apply);
 }
 
@@ -418,6 +420,18 @@ tell_broken_off(const struct edit_apply *apply, struct buffer *text)
 			    apply->proposal->changes[i]->target.shown);
 }
 
+/* What was changed before it was broken off is the model's own. */
+static void
+record_written(const struct edit_apply *apply)
+{
+	size_t i;
+
+	for (i = 0; i < apply->proposal->count; i++)
+		if (apply->steps[i].written)
+			edit_source_written(
+			    apply->proposal->changes[i], apply->context, &apply->steps[i]);
+}
+
 void
 edit_apply_free(struct edit_apply **place)
 {
@@ -436,8 +450,10 @@ edit_apply_cancel(struct edit_apply **place, struct tool_run *run)
 {
 	struct buffer text = BUFFER_EMPTY;
 
-	if (*place != NULL)
+	if (*place != NULL) {
 		tell_broken_off(*place, &text);
+		record_written(*place);
+	}
 	edit_apply_free(place);
 	tool_finish_error(run, "%s", buffer_text(&text));
 	buffer_free(&text);

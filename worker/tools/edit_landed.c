@@ -37,18 +37,18 @@ same_bytes(const struct buffer *one, const struct buffer *other)
 
 /* The editor has written the file without what the file had: line ends, byte order mark. */
 static void
-repair_style(struct edit_change *change, struct edit_written *step, const struct buffer *now)
+repair_style(const struct edit_change *change, struct edit_written *step,
+    const struct buffer *text, const struct buffer *now)
 {
 	struct buffer sent = BUFFER_EMPTY, error = BUFFER_EMPTY;
 	struct file_save save = {.path = change->target.real,
 	    .shown = change->target.shown,
-	    .bytes = buffer_text(&change->text),
-	    .length = change->text.length,
+	    .bytes = buffer_text(text),
+	    .length = text->length,
 	    .mode = FILE_SAVE_DEFAULT_MODE};
 
-	editor_style_remove(
-	    change->style, buffer_text(&change->text), change->text.length, &sent);
-	if (same_bytes(&sent, now) && !same_bytes(now, &change->text) &&
+	editor_style_remove(change->style, buffer_text(text), text->length, &sent);
+	if (same_bytes(&sent, now) && !same_bytes(now, text) &&
 	    file_save_write(&save, &error) == 0)
 		step->done = save.done;
 	buffer_free(&sent);
@@ -64,9 +64,25 @@ edit_landed(struct edit_change *change, struct edit_written *step)
 		      editor_text_same(buffer_text(&now), now.length,
 			  buffer_text(&change->text), change->text.length);
 	if (step->saved)
-		repair_style(change, step, &now);
+		repair_style(change, step, &change->text, &now);
 	buffer_free(&now);
 	return step->saved;
+}
+
+bool
+edit_landed_back(struct edit_change *change, struct edit_written *step)
+{
+	const struct buffer *old = edit_change_disk(change);
+	struct buffer now = BUFFER_EMPTY;
+	bool back = read_disk(change, &now, &step->done);
+
+	if (back && !same_bytes(&now, old)) {
+		repair_style(change, step, old, &now);
+		buffer_clear(&now);
+		back = read_disk(change, &now, &step->done) && same_bytes(&now, old);
+	}
+	buffer_free(&now);
+	return back || !change->on_disk;
 }
 
 bool
