@@ -92,8 +92,8 @@ session_tell_window(struct worker *worker)
 	const struct agent *agent = &worker->agent;
 	struct buffer line = BUFFER_EMPTY;
 
-	encode_v1_usage(&line, agent_context_tokens(agent), agent->chosen.context_length,
-	    &agent->usage);
+	encode_v1_usage(
+	    &line, agent_context_tokens(agent), agent->chosen.context_length, &agent->usage);
 	link_send(worker->link, TO_SUPERVISOR_SESSION_UPDATE, 0, 0, line.data, line.length);
 	buffer_free(&line);
 }
@@ -162,7 +162,7 @@ session_choose_level(struct worker *worker, const char *level, struct buffer *er
 {
 	struct json_object *levels = model_choice_levels(&worker->agent.chosen);
 	bool known = has_level(levels, level);
-	struct runtime runtime;
+	char *effort;
 
 	json_object_put(levels);
 	if (!known) {
@@ -172,11 +172,9 @@ session_choose_level(struct worker *worker, const char *level, struct buffer *er
 	}
 	free(worker->level);
 	worker->level = strcmp(level, LEVEL_DEFAULT) == 0 ? NULL : xstrdup(level);
-	runtime_copy(&runtime, &worker->agent.chosen);
-	free(runtime.reasoning_effort);
-	runtime.reasoning_effort =
-	    worker->level != NULL ? xstrdup(level) : configured_level(worker);
-	agent_choose_model(&worker->agent, &runtime);
+	effort = worker->level != NULL ? xstrdup(level) : configured_level(worker);
+	agent_set_effort(&worker->agent, effort);
+	free(effort);
 	keep_choice(worker, false);
 	return 0;
 }

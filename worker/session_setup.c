@@ -393,6 +393,8 @@ ready(struct worker *worker)
 	tell_ready(worker);
 	if (worker->carried)
 		session_tell_state(worker); /* it changes from here on */
+	if (worker->opening != SESSION_OPEN_REVIVE)
+		agent_note_credential(&worker->agent);
 	session_look_for_models(worker);
 }
 

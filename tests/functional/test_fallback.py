@@ -59,6 +59,42 @@ class Fallback(FallbackTest):
                 self.assertIn("served", first.last.texts("assistant"))
                 self.sweep(agent)
 
+    def test_same_model_with_another_key(self):
+        """A fallback that differs in its key only is one"""
+        first = self.server()
+        first.respond = lambda request: failure(402, "no credits") \
+            if request.headers["authorization"] == "Bearer key-first" else say("served")
+        self.configure(
+            model={"provider": "custom", "base_url": first.base_url, "default": "first",
+                   "api_key": "key-first"},
+            fallback_providers=[{"provider": "custom", "base_url": first.base_url,
+                                 "model": "first", "api_key": "key-second"}])
+        agent, session = self.session()
+        self.assertEqual(agent.turn(session), "end_turn")
+        self.assertEqual((agent.text(session), bearers(first)[-1]), ("served", "key-second"))
+
+    def test_level_of_thinking_meanwhile(self):
+        """A level that the user chooses in the turn leaves the model that stands in in its place"""
+        first, second = self.server(*[failure(402, "no credits")] * 2), self.server()
+        self.configure(
+            model={"provider": "openrouter", "base_url": first.base_url, "default": "openai/gpt-5.5",
+                   "api_key": "key-first"},
+            fallback_providers=[{"provider": "custom", "base_url": second.base_url,
+                                 "model": "other", "api_key": "key-other"}])
+        agent, session = self.session()
+        second.script[:] = [model.run("true"), say("served")]
+
+        def respond(_request):
+            agent.call("session/set_config_option", {
+                "sessionId": session, "configId": "thought_level", "value": "high"})
+            second.respond = None
+            return model.run("true")
+        second.respond = respond
+        second.script[:] = [say("served")]
+        self.assertEqual(agent.turn(session), "end_turn")
+        self.assertEqual((agent.text(session), len(first.requests), len(second.requests)),
+                         ("served", 1, 2))
+
     def test_unreachable(self):
         """a server that is not there"""
         first, second = self.server(), self.server(say("served"))

@@ -279,6 +279,51 @@ test_turns(void **state)
 	buffer_free(&error);
 }
 
+/* A failure of a key that the user has replaced since, or of a dead one, changes nothing. */
+static void
+test_stays(void **state)
+{
+	static const char *const entries[] = {
+	    "\"access_token\":\"another\"", "\"last_status\":\"dead\"", ""};
+	const struct credential_failure failure = {.status = 401, .reset_after = -1};
+	struct world *world = *state;
+	struct buffer error = BUFFER_EMPTY, problem = BUFFER_EMPTY;
+	struct json_object *file, *list;
+	const char *status;
+	size_t i;
+
+	begin(world, "fill_first", entries);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(
+		    credential_pool_fail(world->pool, i, &failure, NOW, &error), 0);
+	file = auth_file_read(world->home.folder, &problem);
+	list = auth_file_pool(file, "p");
+	for (i = 0; i < 3; i++) {
+		static const char *const expected[] = {"", "dead", "exhausted"};
+
+		status =
+		    json_member_text(json_object_array_get_idx(list, i), "last_status", "");
+		assert_string_equal(status, expected[i]);
+	}
+	json_object_put(file);
+	buffer_free(&error);
+	buffer_free(&problem);
+}
+
+/* A key of a variable has no place in the file: it is the last whatever the strategy. */
+static void
+test_variables_are_last(void **state)
+{
+	static const char *const used[] = {
+	    "\"request_count\":7", "\"request_count\":5", "\"request_count\":6"};
+	struct world *world = *state;
+
+	begin(world, "least_used", used);
+	assert_true(credential_pool_add(world->pool, NULL, "VARIABLE", "key-of-variable"));
+	assert_int_equal(choose(world, CREDENTIAL_NONE, 0), 1);
+	assert_int_equal(choose(world, CREDENTIAL_NONE, 7), 3);
+}
+
 /* Eight processes count at the same time. */
 static void
 test_writers(void **state)
@@ -413,6 +458,8 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_no_file, make_world, remove_world),
 	    cmocka_unit_test_setup_teardown(test_lock, make_world, remove_world),
 	    cmocka_unit_test_setup_teardown(test_turns, make_world, remove_world),
+	    cmocka_unit_test_setup_teardown(test_stays, make_world, remove_world),
+	    cmocka_unit_test_setup_teardown(test_variables_are_last, make_world, remove_world),
 	    cmocka_unit_test_setup_teardown(test_writers, make_world, remove_world),
 	    cmocka_unit_test_setup_teardown(test_resolve, make_world, remove_world),
 	};

@@ -8,8 +8,10 @@
 #include "worker/agent/agent_model.h"
 #include "worker/config/credential_pool.h"
 #include "worker/config/model_table.h"
+#include "common/alloc.h"
 #include "common/log.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What the configuration says about earlier thoughts, else what the provider wants. */
@@ -78,11 +80,26 @@ agent_set_window(struct agent *agent, int64_t tokens)
 		agent->runtime.context_length = tokens;
 }
 
-/* By some strategies the next session takes another key. That it does not learn of this one is
- * no harm. */
 static void
-note_credential(const struct runtime *runtime)
+set_effort(struct runtime *runtime, const char *level)
 {
+	free(runtime->reasoning_effort);
+	runtime->reasoning_effort = xstrdup(level);
+}
+
+void
+agent_set_effort(struct agent *agent, const char *level)
+{
+	if (is_same_model(&agent->runtime, &agent->chosen))
+		set_effort(&agent->runtime, level);
+	set_effort(&agent->chosen, level);
+}
+
+/* That the next session does not learn of this one is no harm. */
+void
+agent_note_credential(const struct agent *agent)
+{
+	const struct runtime *runtime = &agent->chosen;
 	struct buffer error = BUFFER_EMPTY;
 
 	if (credential_pool_taken(runtime->pool, runtime->credential, &error) == -1)
@@ -106,7 +123,6 @@ agent_choose_model(struct agent *agent, struct runtime *runtime)
 	runtime_clear(&agent->chosen);
 	agent->chosen = *runtime;
 	memset(runtime, 0, sizeof *runtime);
-	note_credential(&agent->chosen);
 	agent_use_chosen_model(agent);
 }
 

@@ -14,6 +14,12 @@ struct runtime;
 /* The session's model from the next request on (`runtime` is taken over and left empty). What
  * runs goes on with the runtime that it was started with. */
 void agent_choose_model(struct agent *agent, struct runtime *runtime);
+/* How much the session's model thinks ("" = as it does by itself), from the next request on.
+ * One that stands in for it goes on as it is. */
+void agent_set_effort(struct agent *agent, const char *level);
+/* The session has begun with its model: by some strategies the next session takes another key.
+ */
+void agent_note_credential(const struct agent *agent);
 /* Another one for the next requests (copied); the session's model stays what it is. */
 void agent_use_model(struct agent *agent, const struct runtime *runtime);
 /* Back to the session's model. */

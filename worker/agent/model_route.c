@@ -93,26 +93,32 @@ tell_failure(struct model_route *route, const char *model, const char *by, const
 	route->failures++;
 }
 
-/* The caller frees it. */
+/* With `key` a model by this very key, else one by whatever key. The caller frees it. */
 static char *
-name_of(const struct runtime *runtime)
+name_of(const struct runtime *runtime, bool key)
 {
-	return xasprintf("%s\n%s\n%s", runtime->provider, runtime->model, runtime->base_url);
+	return xasprintf("%s\n%s\n%s\n%s", runtime->provider, runtime->model, runtime->base_url,
+	    key && runtime->api_key != NULL ? runtime->api_key : "");
 }
 
 static void
 mark_failed(struct model_route *route, const struct runtime *runtime)
 {
-	char *name = name_of(runtime);
+	char *names[] = {name_of(runtime, false), name_of(runtime, true)};
+	size_t i;
 
-	json_set_boolean(route->failed, name, true);
-	free(name);
+	for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+		json_set_boolean(route->failed, names[i], true);
+		free(names[i]);
+	}
 }
 
+/* An entry with a key of its own is another than the same model by another key. */
 static bool
-has_failed(const struct model_route *route, const struct runtime *runtime)
+has_failed(
+    const struct model_route *route, const struct runtime *runtime, struct json_object *entry)
 {
-	char *name = name_of(runtime);
+	char *name = name_of(runtime, json_has(entry, "api_key") || json_has(entry, "key_env"));
 	bool found = json_has(route->failed, name);
 
 	free(name);
@@ -134,7 +140,7 @@ take_next(struct model_route *route, struct runtime *next)
 			tell_failure(route, json_member_text(entry, "model", "?"),
 			    json_member_text(entry, "provider", "no provider"),
 			    buffer_text(&error));
-		} else if (has_failed(route, next)) {
+		} else if (has_failed(route, next, entry)) {
 			runtime_clear(next);
 		} else {
 			found = true;

@@ -269,8 +269,8 @@ is_blank(struct json_object *content)
 	return text[strspn(text, " \t\r\n")] == '\0';
 }
 
-/* "Go on" of a recovery that was not answered: the answer needed no more, or the user cancelled
- * it. It must not be read as part of the next prompt. */
+/* "Go on" of a recovery, or of a cut answer, that was not answered: the answer needed no more,
+ * or the user cancelled it. It must not be read as part of the next prompt. */
 static bool
 is_spent(struct json_object *messages, size_t at)
 {

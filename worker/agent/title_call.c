@@ -69,7 +69,9 @@ on_finished(const struct model_answer *answer, void *arg)
 		    answer->message != NULL ? answer->message : "");
 	else if (answer->finish != FINISH_REFUSAL)
 		title = title_text_clean(buffer_text(&self->answer), self->answer.length);
-	end(self, title, answer->finish != FINISH_ERROR ? &answer->usage : NULL);
+	end(self, title,
+	    answer->finish != FINISH_ERROR || model_usage_told(&answer->usage) ? &answer->usage
+									       : NULL);
 	free(title);
 }
 

@@ -153,10 +153,11 @@ static bool
 prefers(
     const struct credential_pool *pool, struct json_object *first, struct json_object *second)
 {
+	if (first == NULL || second == NULL) /* those of variables are the last */
+		return first == NULL && second != NULL;
 	if (pool->strategy == LEAST_USED)
 		return number_of(second, "request_count") < number_of(first, "request_count");
-	return second != NULL && first != NULL &&
-	       number_of(second, "priority") < number_of(first, "priority");
+	return number_of(second, "priority") < number_of(first, "priority");
 }
 
 /* How the keys stand. */
@@ -229,13 +230,24 @@ struct change {
 	double now;
 };
 
+/* The user has put another key there since. Entries of variables do not hold theirs. */
+static bool
+is_other_key(struct json_object *entry, const char *key)
+{
+	const char *token = json_member_text(entry, "access_token", key);
+
+	return strncmp(json_member_text(entry, "source", ""), "env:", 4) != 0 &&
+	       strcmp(token, key) != 0;
+}
+
 static bool
 enter_failure(struct json_object *file, void *arg)
 {
 	struct change *change = arg;
 	struct json_object *entry = entry_of(change->pool, file, change->index);
 
-	if (entry == NULL)
+	if (entry == NULL || is_other_key(entry, change->pool->keys[change->index].key) ||
+	    strcmp(json_member_text(entry, "last_status", ""), "dead") == 0)
 		return false;
 	credential_state_fail(entry, change->failure, change->now);
 	return true;

@@ -169,7 +169,8 @@ add_providers(struct model_list *list)
 	add_live(list, list->current->provider, list->current->label);
 	for (i = 0; i < count; i++)
 		if (provider_table_row_supported(&providers[i]) &&
-		    runtime_key_variable(list->configuration, &providers[i]) != NULL)
+		    (runtime_key_variable(list->configuration, &providers[i]) != NULL ||
+			runtime_pool_holds(list->configuration, &providers[i])))
 			add_table(list, &providers[i]);
 }
 

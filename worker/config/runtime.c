@@ -130,7 +130,7 @@ resolve(struct runtime_choice *choice, const char *provider, const char *model,
 		return -1;
 	/* Coding keys of Kimi work at another address than the others. */
 	if (choice->row != NULL && strcmp(choice->row->id, "kimi-coding") == 0 &&
-	    runtime->api_key != NULL && strncmp(runtime->api_key, "sk-kimi-", 8) == 0 &&
+	    runtime->api_key != NULL && runtime_key_is_kimi(runtime->api_key) &&
 	    strcmp(choice->base_url, choice->row->base_url) == 0) {
 		free(choice->base_url);
 		choice->base_url = xstrdup("https://api.kimi.com/coding");

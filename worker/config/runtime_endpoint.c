@@ -153,6 +153,12 @@ is_placeholder(const char *value)
 }
 
 bool
+runtime_key_is_kimi(const char *key)
+{
+	return strncmp(key, "sk-kimi-", 8) == 0;
+}
+
+bool
 runtime_key_usable(const struct provider_row *row, const char *value)
 {
 	if (strlen(value) < KEY_MIN || is_placeholder(value))

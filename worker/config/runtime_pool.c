@@ -163,6 +163,17 @@ strategy_of(const struct configuration *configuration, const char *name)
 	return NULL;
 }
 
+/* The two kinds of Kimi's keys are for two addresses: a pool has those of its first one's kind.
+ */
+static bool
+is_kind_of(
+    const struct runtime_choice *choice, const struct credential_pool *pool, const char *key)
+{
+	return choice->row == NULL || strcmp(choice->row->id, "kimi-coding") != 0 ||
+	       credential_pool_count(pool) == 0 ||
+	       runtime_key_is_kimi(key) == runtime_key_is_kimi(credential_pool_key(pool, 0));
+}
+
 /* Keys of variables come after those of the file (as in Hermes). */
 static void
 add_variables(const struct runtime_choice *choice, struct credential_pool *pool)
@@ -175,7 +186,8 @@ add_variables(const struct runtime_choice *choice, struct credential_pool *pool)
 		return;
 	for (k = 0; k < PROVIDER_KEYS_MAX && row->keys[k] != NULL; k++) {
 		key = configuration_variable(choice->configuration, row->keys[k]);
-		if (key != NULL && runtime_key_usable(row, key) && runtime_key_fits_header(key))
+		if (key != NULL && runtime_key_usable(row, key) &&
+		    runtime_key_fits_header(key) && is_kind_of(choice, pool, key))
 			credential_pool_add(pool, NULL, row->keys[k], key);
 	}
 }
@@ -197,6 +209,8 @@ runtime_pool_make(struct runtime_choice *choice)
 		if (!may_go(choice, entries[i]))
 			continue;
 		key = key_of(choice->configuration, choice->row, entries[i]);
+		if (!is_kind_of(choice, pool, key))
+			continue;
 		id = text_of(entries[i], "id");
 		credential_pool_add(pool, id,
 		    json_member_text(entries[i], "label", id != NULL ? id : name), key);

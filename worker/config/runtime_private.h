@@ -39,6 +39,8 @@ char *runtime_endpoint_spoken(char *url);
 bool runtime_key_belongs(const struct runtime_choice *choice);
 /* True for what can be sent as a key: one line of visible ASCII. */
 bool runtime_key_fits_header(const char *key);
+/* True for a coding key of Kimi, which works at another address than its other keys. */
+bool runtime_key_is_kimi(const char *key);
 /* True for a value that can be a key and is not a placeholder (2.2). */
 bool runtime_key_usable(const struct provider_row *row, const char *value);
 /* The same, and with `any` one that holds whatever. */

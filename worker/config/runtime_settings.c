@@ -186,26 +186,27 @@ fill_certificates(const struct runtime_choice *choice, struct runtime *runtime)
 {
 	static const char *const names[] = {
 	    "HERMES_CA_BUNDLE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"};
-	const char *file = json_member_string(choice->block, "ssl_ca_cert"), *name = NULL;
+	const char *file = json_member_string(choice->block, "ssl_ca_cert");
 	size_t i;
 
-	if (file != NULL && *file == '\0')
-		file = NULL;
-	for (i = 0; file == NULL && i < sizeof names / sizeof *names; i++) {
-		name = names[i];
-		file = configuration_variable(choice->configuration, name);
+	if (file != NULL && *file != '\0') {
+		if (*file == '/' && access(file, R_OK) == 0)
+			runtime->ca_file = xstrdup(file);
+		else
+			note_member(choice, choice->block_path, "ssl_ca_cert",
+			    *file == '/' ? "this file cannot be read"
+					 : "this is not a path from the root");
 	}
-	if (file == NULL)
-		return;
-	if (*file == '/' && access(file, R_OK) == 0)
-		runtime->ca_file = xstrdup(file);
-	else if (name == NULL)
-		note_member(choice, choice->block_path, "ssl_ca_cert",
-		    *file == '/' ? "this file cannot be read"
-				 : "this is not a path from the root");
-	else
-		configuration_note_variable(choice->configuration, name,
-		    "this names no file that can be read; it is not used");
+	for (i = 0; runtime->ca_file == NULL && i < sizeof names / sizeof *names; i++) {
+		file = configuration_variable(choice->configuration, names[i]);
+		if (file == NULL || *file == '\0')
+			continue;
+		if (access(file, R_OK) == 0)
+			runtime->ca_file = xstrdup(file);
+		else
+			configuration_note_variable(choice->configuration, names[i],
+			    "this names no file that can be read; it is not used");
+	}
 }
 
 /* The window stands with the model that it was measured for. */

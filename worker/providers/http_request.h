@@ -27,7 +27,7 @@ struct http_request {
 	size_t body_length;
 	/* Limits in milliseconds, 0 = none. Silence counts from the last http_alive(). */
 	int64_t connect_timeout_ms, silence_timeout_ms, total_timeout_ms;
-	const char *ca_file; /* certificates to trust; NULL = by the environment. Copied */
+	const char *ca_file; /* certificates to trust; NULL = those of the system. Copied */
 	bool fresh; /* takes no connection that is already open */
 	/* For records only, NULL = not known: what is spoken, and beside what conversation. */
 	const char *dialect, *task;

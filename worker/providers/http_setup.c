@@ -96,31 +96,17 @@ variable(const char *name)
 	return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* A file that is not there would let every request fail; those of the system may do. */
-static const char *
-readable_variable(const char *name)
-{
-	const char *file = variable(name);
-
-	return file != NULL && access(file, R_OK) == 0 ? file : NULL;
-}
-
-/* The user's variables, which libcurl leaves to its callers. Where they leave the choice to
- * us, the folder is taken: reading the file with all certificates costs 17 ms and 1 MiB,
- * looking one up in the folder nothing. What the folder does not know is tried with the file
- * by http_setup_bundle(). */
+/* `file` as the runtime names it, NULL = none; SSL_CERT_DIR libcurl leaves to its callers.
+ * Where these leave the choice to us, the folder is taken: reading the file with all
+ * certificates costs 17 ms and 1 MiB, looking one up in the folder nothing. What the folder
+ * does not know is tried with the file by http_setup_bundle(). */
 static void
 set_certificates(
     struct http_setup *setup, const struct curl_library *curl, CURL *easy, const char *file)
 {
-	static const char *const names[] = {
-	    "HERMES_CA_BUNDLE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"};
 	const char *folder = variable("SSL_CERT_DIR");
 	char *known_file = NULL, *known_folder = NULL;
-	size_t i;
 
-	for (i = 0; file == NULL && i < sizeof names / sizeof names[0]; i++)
-		file = readable_variable(names[i]);
 	if (folder != NULL)
 		curl->easy_setopt(easy, CURLOPT_CAPATH, folder);
 	curl->easy_getinfo(easy, CURLINFO_CAINFO, &known_file);

@@ -151,11 +151,12 @@ model_keys_free(struct model_keys *keys)
 static size_t
 rule_of(const struct model_answer *answer)
 {
+	bool within = answer->status < 400; /* an error in an answer that began well */
 	size_t i = 0;
 
-	while (
-	    i < RULE_COUNT && (rules[i].kind != answer->error ||
-				  (rules[i].status != 0 && rules[i].status != answer->status)))
+	while (i < RULE_COUNT &&
+	       (rules[i].kind != answer->error ||
+		   (rules[i].status != 0 && rules[i].status != answer->status && !within)))
 		i++;
 	return i;
 }
